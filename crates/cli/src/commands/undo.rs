@@ -10,7 +10,7 @@ use headstart_machine::setup::{self, AcceptingProcess};
 use headstart_machine::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
 use headstart_machine::undo::{self, KEPT, NOT_WHOLE, Undo};
 use headstart_machine::{accounts, output, workspace};
-use headstart_overlay_fs::{Conflict, ContentHash, SeveralUndone, UndoOutcome, WorkspacePath};
+use headstart_overlay_fs::{Conflict, ContentHash, KeptTurn, SeveralUndone, UndoOutcome, WorkspacePath};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
@@ -127,10 +127,35 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
         Some(UndoOutcome::Conflict(conflicts)) => {
             let last = kept.commits.last().map(|changes| record_of(store, &workspace, *changes));
             let id = last.transpose()?.flatten();
-            conflict(id.as_ref().map(SpeculationId::as_str), (&undone, conflicts), context)
+            let status = conflict(id.as_ref().map(SpeculationId::as_str), (&undone, conflicts), context)?;
+            if undone.commits == 0 {
+                let before = turns.iter().rev().skip_while(|turn| *turn != kept).skip(1);
+                way_on(store, &workspace, conflicts, before)?;
+            }
+            Ok(status)
         }
         Some(_) => Err(CliError::Unavailable(format!("{workspace}: {NOT_WHOLE}"))),
     }
+}
+
+/// Says what can be done where the last turn is in the way of all before it, and which of them can be taken back by itself.
+fn way_on<'t>(
+    store: &Store,
+    workspace: &str,
+    conflicts: &[Conflict],
+    before: impl Iterator<Item = &'t KeptTurn>,
+) -> Result<(), CliError> {
+    output::note("once that is as it was accepted, undo takes it back");
+    for turn in
+        before.filter(|turn| conflicts.iter().all(|conflict| !turn.written.contains_key(&conflict.path)))
+    {
+        let [changes] = turn.commits[..] else { continue };
+        if let Some(id) = record_of(store, workspace, changes)? {
+            output::note(&format!("headstart undo {id} takes back what was accepted before it"));
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Marks the speculation whose accept was undone as waiting for a decision again.

@@ -130,6 +130,36 @@ fn what_has_changed_since_is_not_undone() {
     assert_eq!(session.only_row()["status"], "accepted");
 }
 
+/// The last accept is in the way of those before it: what can be done is said.
+#[test]
+fn where_the_last_accept_was_changed_since_an_earlier_one_is_offered() {
+    let mut session = Session::with_project();
+    let wrote = |session: &mut Session, path: &str| {
+        let write = call("write_file", &json!({ "file_path": path, "content": "made\n" }));
+        let recording = json!({ "turns": [{ "toolCalls": [write] }, { "text": "Done." }] });
+        let (_, id) = session.speculate(&recording, "auto-edit");
+        assert_eq!(session.run(&["accept", &id]).code, Some(0));
+        id
+    };
+    let first = wrote(&mut session, "first.txt");
+    let second = wrote(&mut session, "second.txt");
+    wrote(&mut session, "second.txt.last");
+    session.write("project/second.txt.last", "mine\n");
+    let outcome = session.run(&["undo"]);
+    assert_eq!(outcome.code, Some(4), "{outcome}");
+    assert!(outcome.stderr.contains("once that is as it was accepted, undo takes it back"), "{outcome}");
+    let offered = format!("headstart undo {second} takes back what was accepted before it");
+    assert!(outcome.stderr.contains(&offered), "{outcome}");
+    assert_eq!(session.run(&["undo", &second]).code, Some(0));
+    let offered = format!("headstart undo {first} takes back what was accepted before it");
+    let outcome = session.run(&["undo"]);
+    assert!(outcome.stderr.contains(&offered), "{outcome}");
+    session.write("project/second.txt.last", "made\n");
+    assert_eq!(session.run(&["undo"]).code, Some(0));
+    assert_eq!(session.run(&["undo"]).code, Some(0));
+    assert!(!session.workspace().join("first.txt").exists());
+}
+
 #[test]
 fn an_accept_that_was_not_noted_is_no_conflict_the_next_time() {
     let mut session = Session::with_project();
