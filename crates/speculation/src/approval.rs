@@ -67,6 +67,13 @@ impl ApprovalRequest {
         self.kept.is_some()
     }
 
+    /// What [`approve_and_keep`](Self::approve_and_keep) brings besides [`changes`](Self::changes).
+    pub fn kept_besides(&self) -> ChangeSet {
+        let kept = self.kept.iter().flat_map(|kept| &kept.changes.changes);
+        let besides = kept.filter(|change| !self.work.changes.changes.contains(change));
+        ChangeSet { changes: besides.cloned().collect(), reads: Vec::new() }
+    }
+
     /// What did not end well in the work ([`Finished::failures`]).
     pub fn failures(&self) -> &[String] {
         &self.failures

@@ -22,11 +22,11 @@ pub(crate) enum LeftOutPlace {
 /// What the commands of a step left out so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LeftOutSoFar {
-    /// In views that have ended: it is nowhere any more.
+    /// In views that have ended: it is nowhere any more, unless an earlier process kept it.
     gone: Vec<LeftOut>,
     /// In the present view.
     current: Vec<LeftOut>,
-    /// What brings the rows of the present view that have no obstacle.
+    /// What brings the rows that have no obstacle.
     keepable: Vec<Change>,
 }
 
@@ -110,14 +110,20 @@ impl LeftOutSoFar {
         merge(&mut self.gone, &rows.iter().map(gone).collect::<Vec<_>>());
     }
 
+    /// Begins with what an earlier process has kept. Its view has ended, but what can be kept of it is here.
+    pub(crate) fn restore(&mut self, rows: &[LeftOut], keepable: &[Change]) {
+        merge(&mut self.gone, rows);
+        self.keepable = keepable.to_vec();
+    }
+
     /// Notes that the present view has ended.
     pub(crate) fn end_view(&mut self) {
         self.keepable.clear();
-        let mut current = std::mem::take(&mut self.current);
-        for row in &mut current {
+        let current = std::mem::take(&mut self.current);
+        merge(&mut self.gone, &current);
+        for row in &mut self.gone {
             row.obstacle = Some(KeepObstacle::Gone);
         }
-        merge(&mut self.gone, &current);
     }
 }
 

@@ -316,7 +316,7 @@ impl Speculation {
         self.shared.above.abort();
         let engine = &self.shared.engine;
         // What cannot be kept is told by the next turn.
-        let _ = engine.host.keep_staged(staged.finished().as_ref()).await;
+        let _ = engine.host.keep_staged(staged.asked_about().as_ref()).await;
         let next = self.shared.next.clone().now_or_never().and_then(Result::ok).flatten();
         Ok(Acceptance::Accepted(Accepted {
             changes: finished.changes.summary(),

@@ -66,7 +66,7 @@ impl Staged {
             let mut progress = lock(&layer.progress);
             progress.git.clone_from(&kept.git);
             progress.task_calls.clone_from(&kept.task_calls);
-            progress.left_out.note_gone(&kept.not_kept);
+            progress.left_out.restore(&kept.not_kept, &kept.keepable);
             progress.failed.add(&kept.failed);
         }
         *lock(&self.shared.layer) = Some(Arc::new(layer));
@@ -80,9 +80,12 @@ impl Staged {
 
     /// What the user is asked when a turn has ended; `None` if there is nothing to write and nothing to keep besides.
     pub fn approval(&self) -> Option<ApprovalRequest> {
-        let finished = self.finished()?;
-        let is_worth_it = self.is_dirty() || !finished.keepable.is_empty();
-        is_worth_it.then(|| ApprovalRequest::of(&finished))
+        self.asked_about().map(|finished| ApprovalRequest::of(&finished))
+    }
+
+    /// What a user can answer about; `None` if there is nothing to write and nothing to keep besides.
+    pub fn asked_about(&self) -> Option<Finished> {
+        self.finished().filter(|finished| self.is_dirty() || !finished.keepable.is_empty())
     }
 
     /// What is staged, as work that another process can accept.
@@ -168,8 +171,7 @@ impl Staged {
 
     /// Has the host keep what is staged now.
     pub(crate) async fn keep(&self, host: &dyn Host, events: &EventSender) {
-        let finished = self.finished().filter(|_| self.is_dirty());
-        if let Err(problem) = host.keep_staged(finished.as_ref()).await {
+        if let Err(problem) = host.keep_staged(self.asked_about().as_ref()).await {
             events.send(Event::NotKept { problem });
         }
     }

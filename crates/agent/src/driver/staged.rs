@@ -90,7 +90,7 @@ impl StagedTasks {
 
     pub(super) fn keep(&mut self, host: &Arc<dyn Host>) {
         let (host, staged) = (Arc::clone(host), self.staged.clone());
-        self.kept = Some(async move { host.keep_staged(staged.finished().as_ref()).await }.boxed());
+        self.kept = Some(async move { host.keep_staged(staged.asked_about().as_ref()).await }.boxed());
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Report>> {

@@ -360,8 +360,10 @@ impl Chat {
 
     fn show_diff(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
-        if let Some(asks) = view.unwritten.as_ref().filter(|asks| !asks.changes().is_empty()) {
-            return self.show_changes(asks.changes());
+        if let Some(asks) =
+            view.unwritten.as_ref().filter(|asks| !asks.changes().is_empty() || asks.can_keep())
+        {
+            return self.show_asked(asks);
         }
         let changes = self.agent.staged().unwrap_or_default();
         if changes.diff().is_empty() {

@@ -205,7 +205,7 @@ impl Chat {
                 Ok(())
             }
             (Subject::Changes(asks), _) => {
-                self.show_changes(asks.changes())?;
+                self.show_asked(asks)?;
                 self.question = Some(question.with_consent(about_work(asks)));
                 Ok(())
             }

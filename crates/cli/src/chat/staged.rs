@@ -36,7 +36,7 @@ impl StagedAnswer {
         match line {
             "y" if !changes_nothing(asks) => Some(Self::Write),
             "k" if asks.can_keep() => Some(Self::Keep),
-            "d" if !changes_nothing(asks) => Some(Self::Diff),
+            "d" if !changes_nothing(asks) || asks.can_keep() => Some(Self::Diff),
             "n" => Some(Self::Drop),
             _ => None,
         }
@@ -76,7 +76,7 @@ impl Chat {
                 let _ = self.agent.write_staged(answer == StagedAnswer::Keep);
                 Ok(())
             }
-            StagedAnswer::Diff => self.show_changes(asks.changes()),
+            StagedAnswer::Diff => self.show_asked(&asks),
             StagedAnswer::Drop => {
                 if self.agent.drop_staged().is_ok() {
                     let counts = counts(&asks);
@@ -150,7 +150,7 @@ impl Chat {
         let keys = if self.asks_of_staged(view).is_none() {
             ""
         } else if changes_nothing(asks) {
-            " · k keeps it"
+            " · k keeps it, d shows it"
         } else if asks.can_keep() {
             " · y writes, k with what is not kept, d shows, n drops"
         } else {

@@ -234,6 +234,23 @@ impl Chat {
         self.display.read("what would be written", vec![diff], false)
     }
 
+    /// Shows what a yes would write, and what `k` would add to it.
+    pub(super) fn show_asked(&mut self, asks: &ApprovalRequest) -> Result<(), CliError> {
+        let besides = asks.kept_besides();
+        if besides.is_empty() {
+            return self.show_changes(asks.changes());
+        }
+        let title = "k would add:";
+        if !self.display.has_keys() {
+            self.say_diff(asks.changes(), usize::MAX, "")?;
+            self.display.say(title, Style::Strong)?;
+            return self.say_diff(&besides, usize::MAX, "");
+        }
+        let added = [Passage::Text(title.to_owned(), Style::Strong), Passage::Diff(self.diff(&besides))];
+        let written = (!asks.changes().is_empty()).then(|| Passage::Diff(self.diff(asks.changes())));
+        self.display.read("what would be written", written.into_iter().chain(added).collect(), false)
+    }
+
     /// The diffs of both sides of a file, each with the name of its side.
     fn sides(&self, question: &Question, path: &WorkspacePath) -> Vec<(&'static str, Option<Diff>)> {
         let Subject::Conflicts { changes, .. } = &*question.about else { return Vec::new() };

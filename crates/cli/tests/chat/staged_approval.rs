@@ -74,6 +74,11 @@ fn k_keeps_what_an_accept_leaves_out() {
         let mut chat = chat_that_leaves_out(command);
         chat.wait_for("not kept: local.db · k keeps them\n");
         assert_eq!(chat.read("local.db"), None);
+        chat.answer_to(question, "d");
+        chat.wait_for("k would add:");
+        chat.wait_for("local.db");
+        chat.wait_for("1 + 1");
+        chat.send("q");
         chat.answer_to(question, "k");
         chat.wait_for("of this was done ahead");
         assert_eq!(chat.read("local.db").as_deref(), Some("1\n"), "{command}");

@@ -163,6 +163,40 @@ fn what_was_not_written_outlives_the_process() {
     chat.leave();
 }
 
+/// What can be kept besides is there as long as the conversation, also where nothing else is staged, and after a kill.
+#[test]
+fn what_k_would_keep_is_there_when_the_conversation_goes_on() {
+    for (command, is_staged) in
+        [("echo 1 > local.db; echo 2 > made.txt", true), ("mkdir -p out.db; echo 1 > out.db/one", false)]
+    {
+        let project = with_views().shell(0, command).says(0, "It is done.");
+        let mut arguments = project.arguments("default");
+        let mut chat = Chat::spawn(project, &arguments, 100, 40);
+        chat.send("begin\r");
+        chat.wait_for(if is_staged { "k with what is not kept" } else { "k keeps it" });
+        wait_until_kept(&chat, "It is done.");
+        chat.kill("KILL");
+        chat.exit_code();
+        let (kept, content) = if is_staged { ("local.db", "1\n") } else { ("out.db/one", "1\n") };
+        arguments.push("--continue".to_owned());
+        let mut chat = Chat::spawn(reopened(chat), &arguments, 100, 40);
+        chat.wait_for(if is_staged { "k with what is not kept" } else { "k keeps it" });
+        assert_eq!(chat.read(kept), None);
+        chat.send("d\r");
+        chat.wait_for("k would add:");
+        chat.wait_for("1 + 1");
+        chat.send("q");
+        chat.send("k\r");
+        chat.wait_for("written: ");
+        assert_eq!(chat.read(kept).as_deref(), Some(content), "{command}");
+        assert_eq!(chat.read("made.txt").is_some(), is_staged);
+        chat.send("/undo\r");
+        chat.wait_for("is taken back");
+        assert_eq!(chat.read(kept), None, "{command}");
+        chat.leave();
+    }
+}
+
 fn reopened(chat: Chat) -> Project {
     chat.into_project()
 }

@@ -101,7 +101,10 @@ pub(super) fn left_by_others(parts: &ConversationParts) -> Option<String> {
         let record = store.read(id).ok()?;
         let is_left = record.state == SpeculationState::Finished && record.workspace == workspace;
         let conversation = record.conversation.as_ref().filter(|_| is_left && store.lock(id).is_ok())?;
-        let finished = record.finished.as_ref().filter(|finished| !is_written(parts, finished))?;
+        // What could only be kept besides is shown by its own conversation.
+        let is_unwritten =
+            |work: &&Finished| !(work.changes.is_empty() && work.git.is_none()) && !is_written(parts, work);
+        let finished = record.finished.as_ref().filter(is_unwritten)?;
         let counts = counts_with(&finished.changes.summary(), finished.git.as_ref());
         Some(format!(
             "an earlier conversation has not written {counts}: headstart chat --resume {conversation} shows it, headstart accept {id} writes it, headstart abort {id} drops it"
