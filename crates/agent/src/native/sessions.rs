@@ -243,6 +243,10 @@ impl Sessions {
                 let name = entry.file_name();
                 let id = name.to_str()?.strip_suffix(".jsonl")?.to_owned();
                 let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+                // Nothing could be written to an empty one: the disk was full, or the process died.
+                if metadata.len() == 0 {
+                    return None;
+                }
                 Some((id, metadata.modified().ok()?, metadata.len()))
             })
             .collect();

@@ -197,6 +197,42 @@ fn what_k_would_keep_is_there_when_the_conversation_goes_on() {
     }
 }
 
+/// A process that dies after the write and before it notes it leaves a record of what is written already.
+#[test]
+fn what_was_written_just_before_a_kill_is_not_offered_again() {
+    let script = "echo 1 > local.db; mkdir empty; ln -s notes.txt link; echo 2 > $(printf 'na\\357me')\n";
+    for answer in ["y\r", "k\r"] {
+        let project = with_views().shell(0, "sh make.sh").says(0, "It is done.");
+        project.session.write("project/make.sh", script);
+        let mut arguments = project.arguments("default");
+        let mut chat = Chat::spawn(project, &arguments, 100, 40);
+        chat.send("begin\r");
+        chat.wait_for("k with what is not kept");
+        wait_until_kept(&chat, "It is done.");
+        let (store, aside) = (chat.project.session.store(), chat.project.session.home().join("aside"));
+        copy(&store, &aside);
+        chat.send(answer);
+        chat.wait_for("written: ");
+        chat.wait_until_gone("staged: ");
+        chat.kill("KILL");
+        chat.exit_code();
+        copy(&aside, &store);
+        arguments.push("--continue".to_owned());
+        let mut chat = Chat::spawn(reopened(chat), &arguments, 100, 40);
+        chat.wait_for("It is done.");
+        chat.send("/undo\r");
+        chat.wait_for("is taken back");
+        assert_eq!(chat.count("k with what is not kept"), 0, "{answer}");
+        assert_eq!(chat.read("local.db"), None);
+        chat.leave();
+    }
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let copied = std::process::Command::new("cp").args(["-aT"]).args([from, to]).status();
+    assert!(copied.unwrap().success());
+}
+
 fn reopened(chat: Chat) -> Project {
     chat.into_project()
 }

@@ -46,10 +46,10 @@ impl Reader {
         if let Head::Switched { to, .. } = &change.head {
             private::write(&folder::open(&at.folder)?, "HEAD", format!("ref: {to}\n").as_bytes())?;
         }
-        if !change.index.is_empty() {
-            if let Some(new) = NewIndex::write(&self.git, &at, &change.index, Direction::Apply, DRAFT)? {
-                new.put(&self.git, &folder::open(&at.folder)?)?;
-            }
+        if !change.index.is_empty()
+            && let Some(new) = NewIndex::write(&self.git, &at, &change.index, Direction::Apply, DRAFT)?
+        {
+            new.put(&self.git, &folder::open(&at.folder)?)?;
         }
         write_back(&copy, &at, &view)
     }

@@ -284,13 +284,10 @@ impl Prepared for PreparedChange {
     fn commit(mut self: Box<Self>) -> Result<Finish, TreeError> {
         // From here on the lock of the index is kept where it is not known how far this got: the next run needs it.
         let lock = std::mem::take(&mut self.of_index);
-        match self.move_refs() {
-            Ok(true) => {}
+        if !self.move_refs().unwrap_or(false) {
             // Git itself was ended, possibly halfway, or the user checked out something else; so what is there decides.
-            Ok(false) | Err(_) => {
-                let finish = settle::finish(&self.git, &self.at, &self.note, self.direction);
-                return finish.or_else(|error| self.take_back(error));
-            }
+            let finish = settle::finish(&self.git, &self.at, &self.note, self.direction);
+            return finish.or_else(|error| self.take_back(error));
         }
         if !lock.is_empty() {
             settle::put_index(&self.git, &self.note, self.new_index.take(), &self.folder, &lock)?;

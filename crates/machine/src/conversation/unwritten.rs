@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeKind, ChangeSet};
+use headstart_overlay_fs::{Change, ChangeKind, ChangeSet};
 use headstart_speculation::Finished;
 
 use super::words::counts_with;
@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::parts::ConversationParts;
 use crate::store::{Draft, LockedSpeculation, SpeculationState, Store};
+use crate::system::{path_in, path_of_bytes};
 
 /// How many conversations a user is told of that have left something unwritten.
 const MOST_LEFT: usize = 3;
@@ -102,9 +103,9 @@ pub(super) fn left_by_others(parts: &ConversationParts) -> Option<String> {
         let is_left = record.state == SpeculationState::Finished && record.workspace == workspace;
         let conversation = record.conversation.as_ref().filter(|_| is_left && store.lock(id).is_ok())?;
         // What could only be kept besides is shown by its own conversation.
-        let is_unwritten =
-            |work: &&Finished| !(work.changes.is_empty() && work.git.is_none()) && !is_written(parts, work);
-        let finished = record.finished.as_ref().filter(is_unwritten)?;
+        let changes_something = |work: &&Finished| !work.changes.is_empty() || work.git.is_some();
+        let finished = record.finished.as_ref().filter(changes_something);
+        let finished = finished.filter(|finished| !is_written(parts, finished))?;
         let counts = counts_with(&finished.changes.summary(), finished.git.as_ref());
         Some(format!(
             "an earlier conversation has not written {counts}: headstart chat --resume {conversation} shows it, headstart accept {id} writes it, headstart abort {id} drops it"
@@ -114,24 +115,36 @@ pub(super) fn left_by_others(parts: &ConversationParts) -> Option<String> {
     (!left.is_empty()).then(|| left.join("\n"))
 }
 
-/// Whether a commit in this workspace was of just this, and the files are as it left them.
+/// Whether a commit in this workspace was of just this, or of this with what can be kept besides, and the files are as it
+/// left them.
 fn is_written(parts: &ConversationParts, finished: &Finished) -> bool {
     let beside = finished.git.as_ref().map(GitChange::beside);
-    let digest = finished.changes.digest_with(beside.as_deref());
     let turns = parts.tree.kept_turns().unwrap_or_default();
-    turns.iter().any(|turn| turn.commits.contains(&digest)) && is_as_left(&parts.workspace, &finished.changes)
+    let is_made = |changes: &ChangeSet| {
+        let digest = changes.digest_with(beside.as_deref());
+        turns.iter().any(|turn| turn.commits.contains(&digest))
+            && changes.changes.iter().all(|change| is_made_at(&parts.workspace, change))
+    };
+    is_made(&finished.changes) || !finished.keepable.is_empty() && is_made(&finished.with_kept().changes)
 }
 
-/// Whether every file is as these changes leave it.
+/// Whether every file is as these changes leave it, and they change nothing but files.
 pub fn is_as_left(workspace: &Path, changes: &ChangeSet) -> bool {
-    changes.changes.iter().all(|change| {
-        let at = workspace.join(change.path.to_string());
-        match &change.kind {
-            ChangeKind::Write { content, .. } => fs::read(at).is_ok_and(|now| now == content[..]),
-            ChangeKind::Delete => !at.exists(),
-            _ => false,
+    let is_of_file = |change: &&Change| matches!(change.kind, ChangeKind::Write { .. } | ChangeKind::Delete);
+    changes.changes.iter().all(|change| is_of_file(&change) && is_made_at(workspace, change))
+}
+
+/// Whether a path is as a change leaves it.
+fn is_made_at(workspace: &Path, change: &Change) -> bool {
+    let Ok(at) = path_in(workspace, &change.path) else { return false };
+    match &change.kind {
+        ChangeKind::Write { content, .. } => fs::read(at).is_ok_and(|now| now == content[..]),
+        ChangeKind::Link { target, .. } => {
+            fs::read_link(at).is_ok_and(|now| path_of_bytes(target).is_ok_and(|target| target == now))
         }
-    })
+        ChangeKind::CreateDirectory => at.is_dir(),
+        ChangeKind::Delete => at.symlink_metadata().is_err(),
+    }
 }
 
 /// What an earlier process has left of this conversation; `None` as well if another process has it open.

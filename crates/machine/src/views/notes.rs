@@ -15,8 +15,14 @@ pub(super) fn lost_output_note(left: &[WorkspacePath]) -> Option<String> {
 /// What the model is told about ignored files that are staged.
 pub(super) fn brought_note(brought: &[WorkspacePath]) -> Option<String> {
     let (first, more) = brought.split_first()?;
-    let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-    Some(format!("{first}{rest} is kept too, though git ignores it, for what was taken away may be in it"))
+    Some(if more.is_empty() {
+        format!("{first} is kept too, though git ignores it, for what was taken away may be in it")
+    } else {
+        let more = more.len();
+        format!(
+            "{first} and {more} more are kept too, though git ignores them, for what was taken away may be in them"
+        )
+    })
 }
 
 /// What the model is told of what is left out, unless it was told the same before.

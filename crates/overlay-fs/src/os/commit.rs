@@ -171,9 +171,8 @@ impl OsTree {
                 Ok(CommitOutcome::Committed(committed))
             }
             Ok(Finish::Refused(conflicts)) => Ok(CommitOutcome::Conflict(conflicts)),
-            Ok(Finish::Failed(error)) => Err(error),
             Err(CommitFailure::Conflict(conflict)) => Ok(CommitOutcome::Conflict(vec![*conflict])),
-            Err(CommitFailure::Error(error)) => Err(error),
+            Ok(Finish::Failed(error)) | Err(CommitFailure::Error(error)) => Err(error),
         }
     }
 

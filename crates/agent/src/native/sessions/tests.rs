@@ -43,6 +43,18 @@ fn whoever_goes_on_with_a_session_is_the_only_one() {
     assert!(sessions.list().unwrap().is_empty());
 }
 
+/// A full disk, or a kill, can leave a file to which nothing was written.
+#[test]
+fn a_session_of_which_nothing_could_be_kept_hides_no_other() {
+    let state = tempfile::tempdir().unwrap();
+    let sessions = Sessions::new(state.path().join("project"));
+    kept(&sessions, "abc", "one");
+    File::create(sessions.file("def")).unwrap();
+    assert_eq!(sessions.newest().unwrap().as_deref(), Some("abc"));
+    assert_eq!(sessions.list().unwrap().len(), 1);
+    assert!(matches!(sessions.find("def"), Err(SessionsError::Unknown { .. })));
+}
+
 #[test]
 fn a_torn_end_is_cut_off_before_more_is_written() {
     let state = tempfile::tempdir().unwrap();

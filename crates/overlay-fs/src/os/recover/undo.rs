@@ -103,9 +103,8 @@ impl OsTree {
         match self.take_commit_back(&staging, changes, &journal, other) {
             Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths: self.taken_back(&journal.steps) }),
             Ok(Finish::Refused(conflicts)) => Ok(UndoOutcome::Conflict(conflicts)),
-            Ok(Finish::Failed(error)) => Err(error),
             Err(CommitFailure::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
-            Err(CommitFailure::Error(error)) => Err(error),
+            Ok(Finish::Failed(error)) | Err(CommitFailure::Error(error)) => Err(error),
         }
     }
 
