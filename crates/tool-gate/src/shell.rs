@@ -23,7 +23,7 @@ pub(crate) use cross_check::CrossCheck;
 pub(crate) use data_parts::{DataPart, data_parts};
 pub(crate) use judged::Judged;
 #[cfg(feature = "tool-policies")]
-pub(crate) use simple_commands::simple_commands;
+pub(crate) use simple_commands::{SimpleCommands, simple_commands};
 
 pub(crate) use crate::Extent;
 use crate::{CommandRead, Effect, EffectKind, GateContext, Hardened, ReadNames};

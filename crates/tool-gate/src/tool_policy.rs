@@ -17,7 +17,7 @@ use self::pattern::{Pattern, Words};
 pub use self::session::SessionRule;
 use crate::path_pattern::PathPattern;
 #[cfg(feature = "shell")]
-use crate::shell::simple_commands;
+use crate::shell::{SimpleCommands, simple_commands};
 use crate::{Declaration, PolicyOrigin, Role, built_in};
 
 /// The most rules of one origin.
@@ -219,9 +219,16 @@ fn runs_commands(name: &str) -> bool {
     Declaration::of_ours(name).is_some_and(Declaration::runs_commands)
 }
 
+/// The simple commands of a line, of which there are none without the feature `shell`.
+#[cfg(not(feature = "shell"))]
+struct SimpleCommands {
+    words: Vec<Vec<Vec<u8>>>,
+    is_piped: bool,
+}
+
 /// Without the feature `shell` no line is understood.
 #[cfg(not(feature = "shell"))]
-fn simple_commands(_line: &str) -> Option<Vec<Vec<Vec<u8>>>> {
+fn simple_commands(_line: &str) -> Option<SimpleCommands> {
     None
 }
 

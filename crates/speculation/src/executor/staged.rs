@@ -190,8 +190,15 @@ impl CallExecutor for StagedExecutor {
     }
 
     async fn after_boundary(&self, call: &ToolCall, verdict: Verdict) -> CallDecision {
+        // A yes to the words was given before the view showed what they write.
+        let is_news = matches!(
+            verdict.reason,
+            Reason::ProtectedPath | Reason::SecretPath | Reason::DeniedPath | Reason::HardLinks
+        );
         match self.foreground.decide(call).await {
-            CallDecision::Run(permit) if permit.consented && permit.context.mode.edits_files() => {
+            CallDecision::Run(permit)
+                if permit.consented && permit.context.mode.edits_files() && !is_news =>
+            {
                 CallDecision::Run(permit)
             }
             CallDecision::Run(permit) | CallDecision::Ask(permit) => {

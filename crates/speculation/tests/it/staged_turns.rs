@@ -10,7 +10,7 @@ use headstart_overlay_fs::{Choice, Keep, Workspace};
 use headstart_speculation::{
     AcceptAnswers, Acceptance, Consent, Ending, Event, Limits, Staged, Status, Transcript,
 };
-use headstart_tool_gate::{ApprovalMode, Reason};
+use headstart_tool_gate::{ApprovalMode, Reason, ToolPolicies, ToolPolicy, ToolRule, ToolTable};
 use headstart_toolbox::ScriptedRun;
 use serde_json::json;
 
@@ -166,6 +166,31 @@ fn a_no_to_such_a_command_leaves_all_staged_and_the_turn_goes_on() {
     assert!(outcomes(&transcript)[1].contains("not yet"), "{transcript:?}");
     assert_eq!(turns.fixture.fixture.tree.snapshot(), before);
     assert_eq!(turns.staged.approval().unwrap().changes().summary().len(), 2);
+}
+
+/// "Always" was said to the words, not to what a run of them turns out to write into files that other programs obey.
+#[test]
+fn a_yes_to_the_words_of_a_command_is_none_to_what_a_view_shows_it_to_do() {
+    let makes = |at: &str| ScriptedRun::new("", 0).writing(path(at), "{}");
+    let pushes = ScriptedRun::new("no route\n", 1).with(|ran| ran.refused.network = 1);
+    for (ran, asks) in
+        [(makes(".vscode/tasks.json"), true), (makes(".git/hooks/pre-commit"), true), (pushes, false)]
+    {
+        let turns = turns(ApprovalMode::AutoEdit, [calls([shell("make all")]), says("Done.")]);
+        turns.fixture.views.play("make all", ran);
+        let rule = ToolRule {
+            tool: "shell".into(),
+            when: [("command".to_owned(), "make all".to_owned())].into(),
+            policy: ToolPolicy::Automatic,
+        };
+        let table = ToolTable { rules: vec![rule], ..ToolTable::default() };
+        turns.fixture.fixture.host.rules.lock().unwrap().tool_policies =
+            ToolPolicies::new(table, ToolTable::default(), &[]).unwrap();
+        turns.consents([Consent::Decline]);
+        turns.run("build it");
+        assert_eq!(!turns.asked().is_empty(), asks);
+        assert_eq!(turns.fixture.views.real_runs().is_empty(), asks);
+    }
 }
 
 #[test]

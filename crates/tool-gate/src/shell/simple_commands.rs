@@ -7,38 +7,48 @@ use super::script::{Command, CommandKind, Piece, Redirect, RedirectKind, Script,
 /// Output may go here without changing anything.
 const NOWHERE: &[u8] = b"/dev/null";
 
-/// The words of every simple command of a line, each as its program gets it.
+/// The simple commands of a line.
+#[derive(Default)]
+pub(crate) struct SimpleCommands {
+    /// The words of each, as its program gets them.
+    pub(crate) words: Vec<Vec<Vec<u8>>>,
+    /// Whether one of them reads what another one prints.
+    pub(crate) is_piped: bool,
+}
+
+/// The simple commands of a line.
 ///
 /// `None` if a word is not known exactly (a variable, a wildcard, a substitution), if the line does more than run
 /// these commands one after the other (an assignment, a redirection to or from a file, a condition, a loop, a job in
 /// the background), or if the second reader disagrees.
-pub(crate) fn simple_commands(text: &str) -> Option<Vec<Vec<Vec<u8>>>> {
+pub(crate) fn simple_commands(text: &str) -> Option<SimpleCommands> {
     let reading = read::read(text).ok()?;
-    let mut commands = Vec::new();
+    let mut commands = SimpleCommands::default();
     add_script(&reading.script, &mut commands)?;
     CrossCheck::default().agrees(text, &reading).ok()?;
     Some(commands)
 }
 
-fn add_script(script: &Script, commands: &mut Vec<Vec<Vec<u8>>>) -> Option<()> {
+fn add_script(script: &Script, commands: &mut SimpleCommands) -> Option<()> {
     for item in &script.items {
         if item.background {
             return None;
         }
         for pipeline in std::iter::once(&item.first).chain(item.rest.iter().map(|(_, pipeline)| pipeline)) {
+            commands.is_piped |= 1 < pipeline.stages.len();
             pipeline.stages.iter().try_for_each(|stage| add(stage, commands))?;
         }
     }
     Some(())
 }
 
-fn add(command: &Command, commands: &mut Vec<Vec<Vec<u8>>>) -> Option<()> {
+fn add(command: &Command, commands: &mut SimpleCommands) -> Option<()> {
     if !command.redirects.iter().all(changes_nothing) {
         return None;
     }
     match &command.kind {
         CommandKind::Simple { assignments, words } if assignments.is_empty() && !words.is_empty() => {
-            commands.push(words.iter().map(plain).collect::<Option<_>>()?);
+            commands.words.push(words.iter().map(plain).collect::<Option<_>>()?);
             Some(())
         }
         CommandKind::Subshell(script) | CommandKind::Group(script) => add_script(script, commands),
@@ -70,7 +80,7 @@ mod tests {
 
     fn shown(text: &str) -> Option<Vec<String>> {
         let commands = simple_commands(text)?;
-        Some(commands.iter().map(|words| String::from_utf8(words.join(&b'|')).unwrap()).collect())
+        Some(commands.words.iter().map(|words| String::from_utf8(words.join(&b'|')).unwrap()).collect())
     }
 
     #[test]

@@ -3,7 +3,9 @@ use std::cell::OnceCell;
 use headstart_workspace_path::WorkspacePath;
 use serde_json::{Map, Value};
 
-use super::{Layer, Rule, ToolPolicies, ToolPolicy, canonical, runs_commands, simple_commands};
+use super::{
+    Layer, Rule, SimpleCommands, ToolPolicies, ToolPolicy, canonical, runs_commands, simple_commands,
+};
 use crate::path_pattern::folded;
 use crate::{CallRef, Declaration, GateContext, PolicyOrigin, Role};
 
@@ -24,7 +26,9 @@ type Said = Option<ToolDecision>;
 /// A command line with its simple commands, which are only read once a rule needs them.
 struct Line<'a> {
     text: Option<&'a str>,
-    commands: OnceCell<Option<Vec<Vec<Vec<u8>>>>>,
+    commands: OnceCell<Option<SimpleCommands>>,
+    /// Whether what it starts goes on after the call.
+    outlives: bool,
 }
 
 impl<'a> Line<'a> {
@@ -32,11 +36,12 @@ impl<'a> Line<'a> {
     fn of(call: CallRef<'a>, context: &GateContext) -> Self {
         let declared = context.declaration(call.name).or_else(|| Declaration::of_ours(call.name));
         let text = declared.and_then(|tool| tool.text_of(Role::Command, call.args).ok().flatten());
-        Self { text, commands: OnceCell::new() }
+        let outlives = declared.is_some_and(|tool| tool.outlives_call(call.args));
+        Self { text, commands: OnceCell::new(), outlives }
     }
 
     /// The simple commands; `None` if not all of the line is understood.
-    fn commands(&self) -> Option<&Vec<Vec<Vec<u8>>>> {
+    fn commands(&self) -> Option<&SimpleCommands> {
         self.commands.get_or_init(|| simple_commands(self.text?)).as_ref()
     }
 }
@@ -52,8 +57,10 @@ impl ToolPolicies {
         }
         let line = Line::of(call, context);
         let said = self.configured(call, &line, context);
+        // What goes on behind a call, or gets its input from another command, is more than the user agreed to.
+        let is_more = || line.outlives || line.commands().is_some_and(|commands| commands.is_piped);
         let in_session = self.session.decide(call, &line, context, PolicyOrigin::User);
-        match in_session.filter(|said| said.policy == ToolPolicy::Automatic) {
+        match in_session.filter(|said| said.policy == ToolPolicy::Automatic && !is_more()) {
             // The user was asked, and what they then said counts until the session ends.
             Some(yes) if said.as_ref().is_none_or(|said| said.policy != ToolPolicy::Exclude) => Some(yes),
             _ => said,
@@ -161,7 +168,7 @@ impl Layer {
             let first = rules.iter().find(|(_, rule)| rule.fits_command(command));
             first.map_or_else(|| base.clone(), |(index, rule)| of_rule(*index, rule.policy))
         };
-        commands.iter().map(of_command).max_by_key(rank).unwrap_or(base)
+        commands.words.iter().map(of_command).max_by_key(rank).unwrap_or(base)
     }
 }
 

@@ -21,35 +21,54 @@ const SUBCOMMANDS: [(&str, &[&str]); 8] = [
     ("dotnet", &["build", "test"]),
 ];
 
-/// Programs that run whatever they are given, as words, as a text or in a file, that reach other machines, or that
-/// delete irrecoverably. They are asked about each time.
-const NEVER: &str = ". act alias ansible ansible-playbook apt apt-get ash at awk bash batch brew builtin bun bundle bunx \
-    busybox chmod chown chroot cmd command composer conda coproc corepack crontab csh curl dash dd deno \
-    direnv doas docker ed elixir emacs entr env erl eval ex exec expect find fish flock ftp gawk gdb gem \
-    gh git glab groovy helm hg iex ionice ipython irb java jj julia kill ksh kubectl launchctl lldb \
-    ltrace lua luajit m4 mawk mise mksh mv mysql nawk nc ncat newgrp nice nix nix-build nix-shell node \
-    nohup nox npx nsenter nu nvim osascript parallel pdm perl php pip pipx pixi pkexec pkill pnpx podman \
-    poetry powershell psql pwsh pypy python r rm rmdir rscript rsync ruby runghc runuser rye scala scp \
-    screen script sed service setsid sftp sg sh socat source sqlite ssh stdbuf strace su sudo svn \
-    systemctl systemd-run tar taskset tclsh tcsh telnet terraform time timeout tmux tox toybox trap \
-    ts-node tsx unshare uv uvx valgrind vi vim watch wget xargs xonsh zip zsh";
+/// Programs that run whatever they are given, as words, as a text or in a file, that reach other machines, that delete
+/// irrecoverably, and commands that change the shell for those behind them. They are asked about each time.
+const NEVER: &str = ". act alias ansible ansible-playbook apt apt-get aria2c asdf ash at awk aws az bash \
+    batch bazel bazelisk bg bind brew builtin bun bundle bunx busybox bwrap catchsegv cd chmod chown chroot \
+    chrt cmd command complete composer concurrently conda coproc corepack crontab cross-env csh curl dash \
+    dbus-launch dbus-run-session dd declare deno direnv disown doas docker dotenv ed elixir emacs enable \
+    entr env env-cmd erl eval ex exec expect export fakechroot fakeroot faketime fc fg find firejail fish \
+    flatpak flock fnm ftp gawk gcloud gdb gdbserver gem getopts gh git glab groovy hash heaptrack helm hg \
+    history hyperfine iex ionice ipython irb java jenv jj julia kill ksh kubectl launchctl lerna less let \
+    lldb local logout ltrace lua luajit m4 mail mamba man mapfile mawk micromamba mise mksh mono more mv \
+    mysql nawk nc ncat nerdctl newgrp nice nix nix-build nix-shell node nodemon nodenv nohup nox npx nsenter \
+    nu numactl nvim nvm nx open osascript parallel pdm perf perl php pip pipx pixi pkexec pkill pnpx podman \
+    poetry popd powershell pre-commit prlimit proot psql pushd pwsh pyenv pypy python qemu r rbenv rclone \
+    read readarray readonly return rlwrap rm rmdir rr rscript rsync ruby runghc runuser rustup rye scala scp \
+    screen script sdk sed sendmail service set setarch setpriv setsid sftp sg sh shopt shred socat source \
+    sqlite ssh ssh-agent stdbuf strace su sudo svn systemctl systemd-run tar taskset tclsh tcsh telnet \
+    terraform time timeout tmux tox toybox trap truncate ts-node tsx turbo typeset ulimit umask unbuffer \
+    unlink unset unshare uv uvx vagrant valgrind vi vim volta watch wget wine xargs xdg-open xonsh xvfb-run \
+    zip zsh";
 
-/// What the name of an option contains that gives a program something to run, or another place, file or setting to work
-/// from: `--eval`, `--config build.rustc-wrapper=x`, `--script-shell`, `-C`.
-const STEERING: &str = "config eval exec command cmd script shell require import load plugin wrapper runner rsh preprocessor \
-    init rcfile profile-file makefile manifest directory chdir cwd prefix workdir project-dir root env \
-    define setting toolchain linker node-options flags";
+/// What the name of an option contains that gives a program something to run or to load, or another place, file or
+/// setting to work from: `--eval`, `--config build.rustc-wrapper=x`, `--script-shell`, `-C`.
+const STEERING: &str = "cmd command compiler config cwd define dir driver env eval exec file flags format hook import \
+    init linker load manifest options overlay parser path plugin prefix preprocessor preset reporter require resolver \
+    root rsh rules runner script setting setup shell specs target tool transform wrapper";
+
+/// Names of options that contain one of those and only choose among what is there.
+const HARMLESS: [&str; 2] = ["all-targets", "profile"];
 
 /// Whether a word hands a program something to run: an option by its name, a single letter that does so in some program
-/// (`-c`, `-e`, `-f`, `-C`), or a variable (`CC=./x`).
+/// (`-c`, `-e`, `-f`, `-C`), a setting (`-Dx=y`), or a variable (`CC=./x`).
 fn steers(word: &str) -> bool {
     let Some(option) = word.strip_prefix('-') else {
         return word.contains('=') || word.starts_with(['@', '+']);
     };
     let name = option.trim_start_matches('-').split('=').next().unwrap_or_default().to_ascii_lowercase();
     let is_long = option.starts_with('-') && !name.is_empty();
-    STEERING.split(' ').any(|part| name.contains(part))
-        || !is_long && option.chars().next().is_some_and(|letter| "cCeEfFIoXxZ".contains(letter))
+    STEERING.split_whitespace().any(|part| name.contains(part)) && !HARMLESS.contains(&&*name)
+        || !is_long && (option.contains('=') || option.starts_with(|letter| "BcCeEfFIoPXxZ".contains(letter)))
+}
+
+/// Whether a word has most programs load what it names: `pytest -p plugin`, `mocha -r x.js`. Cargo means a package and a
+/// release by them.
+fn loads(program: &str, word: &str) -> bool {
+    program != "cargo"
+        && !word.starts_with("--")
+        && word.starts_with(['-'])
+        && word[1..].starts_with(['p', 'r'])
 }
 
 /// A yes for the rest of a session, for calls like the one that was asked about.
@@ -125,13 +144,14 @@ impl SessionRule {
         if !asks_the_mode
             || !verdict.effects.iter().all(|effect| stays(effect.kind))
             || !verdict.writes.is_empty()
+            || built_in::SHELL.outlives_call(call.args)
         {
             return None;
         }
         let folder = folder_of(call, context).ok()?.to_string();
         let line = built_in::SHELL.text_of(Role::Command, call.args).ok()??;
         let commands = simple_commands(line)?;
-        let [command] = commands.as_slice() else { return None };
+        let [command] = commands.words.as_slice() else { return None };
         let words: Option<Vec<&str>> = command.iter().map(|word| std::str::from_utf8(word).ok()).collect();
         let words = words?;
         let is_plain = |word: &&str| {
@@ -140,8 +160,13 @@ impl SessionRule {
         // The gate does not know what a program writes to, so a word that names a place outside is asked about each
         // time.
         let leads_out = |word: &&str| {
-            word.split(['=', ':', ','])
-                .any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
+            word.split(['=', ':', ',']).any(|part| {
+                // A short option may have its place right behind it: `-o../x`.
+                let behind = part.strip_prefix('-').and_then(|option| option.get(1..)).unwrap_or(part);
+                [part, behind]
+                    .iter()
+                    .any(|place| place.starts_with('/') || place.split('/').any(|step| step == ".."))
+            })
         };
         if !words.iter().chain([&&*folder]).all(is_plain) || words.iter().any(leads_out) {
             return None;
@@ -152,7 +177,8 @@ impl SessionRule {
         if NEVER.split(' ').any(|never| never.eq_ignore_ascii_case(name)) || base != *program {
             return None;
         }
-        if rest.iter().any(|word| steers(word)) {
+        let is_known = verdict.reason == Reason::Writes;
+        if rest.iter().any(|word| steers(word) || !is_known && loads(program, word)) {
             return None;
         }
         let known = SUBCOMMANDS.iter().find(|(known, _)| known == program);
