@@ -3,6 +3,7 @@
 
 mod approval;
 mod environment;
+mod project_code;
 mod start;
 
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use headstart_tool_servers::{
 pub use headstart_tool_servers::{ListedPrompt, ListedResource};
 use headstart_toolbox::{Tool, Toolbox};
 
-pub use self::approval::{ApprovalState, ApprovalSubject, Approvals};
+pub use self::approval::{ApprovalQuestion, ApprovalState, ApprovalSubject, Approvals};
 pub use self::start::begin;
 use crate::config::{Config, HttpToolSetting, ServerSetting, Transport, TrustSetting};
 use crate::environment::Environment;
@@ -37,6 +38,46 @@ pub struct ServerTools {
     absent: Vec<(String, UnavailableReason)>,
     /// The names of servers' tools for which configuration files have a policy.
     with_policy: Vec<String>,
+    project: OfProject,
+}
+
+/// The servers of a project. What they run may change between the user's yes and a start.
+#[derive(Default)]
+struct OfProject {
+    settings: Vec<ServerSetting>,
+    approvals: Option<Approvals>,
+    /// Those that did not start for that reason, and the reason.
+    held_back: Mutex<Vec<(String, String)>>,
+}
+
+impl OfProject {
+    /// Those of these servers to which the user has agreed as they are now; the others are held back.
+    fn still_agreed(&self, configs: &[ServerConfig]) -> Vec<ServerConfig> {
+        let Some(approvals) = self.approvals.as_ref().map(Approvals::reread) else { return configs.to_vec() };
+        let mut held_back = self.held_back.lock().unwrap_or_else(PoisonError::into_inner);
+        held_back.clear();
+        let mut agreed = configs.to_vec();
+        for setting in &self.settings {
+            let name = &setting.name;
+            let why = match approvals.answer(&ApprovalSubject::Server(setting)) {
+                ApprovalState::Yes => continue,
+                ApprovalState::No => {
+                    format!("you said no to it; `headstart tool-servers allow {name}` takes that back")
+                }
+                ApprovalState::NotAsked => format!(
+                    "not started, for files of this project have changed since you agreed to it; \
+                     `headstart tool-servers allow {name}` agrees to them as they are"
+                ),
+            };
+            agreed.retain(|config| config.name.as_str() != name);
+            held_back.push((name.clone(), why));
+        }
+        agreed
+    }
+
+    fn held_back(&self) -> Vec<(String, String)> {
+        self.held_back.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Why an entry of a configuration file is not available.
@@ -117,9 +158,15 @@ impl ServerTools {
     /// is started.
     pub fn named(config: &Config, workspace: &str, environment: &Environment, approvals: &Approvals) -> Self {
         let mut tools = Self { with_policy: named_with_policy(config), ..Self::default() };
+        tools.project.approvals = Some(approvals.clone());
         for setting in &config.external_tools.servers {
             match server_config(setting, workspace, environment, approvals) {
-                Ok(config) => tools.configs.push(config),
+                Ok(config) => {
+                    tools.configs.push(config);
+                    if setting.origin == PolicyOrigin::Project {
+                        tools.project.settings.push(setting.clone());
+                    }
+                }
                 Err(why) => tools.absent.push((setting.name.clone(), why)),
             }
         }
@@ -136,7 +183,7 @@ impl ServerTools {
     pub async fn start_all(&self) {
         self.started.store(true, Ordering::Release);
         if !self.configs.is_empty() {
-            let started = ToolServers::start(self.configs.clone()).await;
+            let started = ToolServers::start(self.project.still_agreed(&self.configs)).await;
             for server in started.start_reports() {
                 let tools = server.tools.as_ref().ok();
                 tracing::info!(server = server.name.as_str(), tools, "a tool server was started");
@@ -224,6 +271,8 @@ impl ServerTools {
         lines.extend(
             self.http.iter().map(|tool| format!("{:<12} a tool behind an address", tool.schema().name)),
         );
+        let held_back = self.project.held_back();
+        lines.extend(held_back.iter().map(|(name, why)| format!("{name:<12} is not there: {why}")));
         lines.extend(
             self.absent.iter().map(|(name, absent)| format!("{name:<12} is not there: {}", absent.why())),
         );
@@ -250,7 +299,9 @@ impl ServerTools {
             });
             cause.into_iter().chain(left_out).collect::<Vec<_>>()
         });
-        started.chain(self.policies_of_nothing(&servers)).collect()
+        let held_back = self.project.held_back().into_iter();
+        let held_back = held_back.map(|(name, why)| format!("tool server {name}: {why}"));
+        started.chain(held_back).chain(self.policies_of_nothing(&servers)).collect()
     }
 
     /// Policies for tools that no server has. If a server is not available, its tools are unknown, so nothing is
@@ -258,6 +309,7 @@ impl ServerTools {
     fn policies_of_nothing(&self, servers: &ToolServers) -> Vec<String> {
         let all_are_there = !self.has_pending_start()
             && self.absent.is_empty()
+            && self.project.held_back().is_empty()
             && servers.start_reports().iter().all(|started| started.tools.is_ok());
         if !all_are_there {
             return Vec::new();
@@ -438,6 +490,12 @@ fn http_tool(setting: &HttpToolSetting, approvals: &Approvals) -> Result<HttpToo
 /// Checks that the user agreed to the entry.
 fn check(approvals: &Approvals, subject: &ApprovalSubject<'_>) -> Result<(), UnavailableReason> {
     let name = subject.name();
+    if subject.is_too_long_to_show() {
+        return Err(UnavailableReason::Trouble(
+            "the project's entry is longer than a question can show; name the server in your own file"
+                .to_owned(),
+        ));
+    }
     match approvals.answer(subject) {
         ApprovalState::Yes => Ok(()),
         ApprovalState::No => {

@@ -269,15 +269,21 @@ fn answer(one: &ToolServerArgs, context: &Context, yes: bool) -> Result<ExitStat
         return Err(CliError::Unavailable(why));
     }
     let mut approvals = Approvals::of(&here.workspace, Some(context.store()?.state_folder()));
-    if yes && approvals.counts_once(&asked) {
+    if yes && asked.is_too_long_to_show() {
+        let why =
+            format!("{}: its entry is longer than can be shown; name the server in your own file", one.name);
+        return Err(CliError::Unavailable(why));
+    }
+    let question = approvals.question(&asked);
+    if yes && question.counts_once() {
         let why = format!(
             "{} may run any of this project's files, which are too many to compare later, so a yes is not kept; a chat asks each time",
             one.name
         );
         return Err(CliError::Unavailable(why));
     }
-    approvals.keep(&asked, yes)?;
+    approvals.keep(question, yes)?;
     let does = if yes { "starts in this workspace from now on" } else { "does not start" };
-    output::note(&format!("{}: {} {does}", one.name, asked.target()));
+    output::note(&format!("{} {does}:\n  {}", one.name, asked.shown().trim_end()));
     Ok(ExitStatus::Done)
 }

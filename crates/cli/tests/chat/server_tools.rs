@@ -233,6 +233,42 @@ fn a_server_of_the_project_starts_after_a_yes_that_is_kept() {
     assert_eq!(listed.json()[0]["starts"], "notAsked");
 }
 
+/// The user agrees to what was there when they were asked.
+#[test]
+fn a_server_whose_code_changes_between_the_question_and_its_start_does_not_start() {
+    let project = project().says(0, "Hello.");
+    let script = project.session.write("project/server.sh", SCRIPT).workspace().join("server.sh");
+    let entry = format!(
+        "[mcp.t]\ncommand = ['bash', 'server.sh']\nenv = {{ LOG = '{}' }}\n",
+        log_file(&project).display()
+    );
+    project.session.write("project/.headstart/config.toml", entry);
+    let arguments = project.arguments("default");
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let mut chat = Pty::of(&project.session.command(&arguments), 100, 40);
+    chat.wait_for("[y/N]");
+    std::fs::write(&script, format!("touch '{}'\n", project.session.home().join("evil").display())).unwrap();
+    chat.send("y\r");
+    chat.wait_for("? keys · /help");
+    chat.send("/mcp\r");
+    chat.wait_for("is not there: the project names it");
+    // Nor by a reload, and not before somebody has agreed to it as it is.
+    std::fs::write(&script, SCRIPT).unwrap();
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    assert_eq!(log(&project), "");
+    let mut chat = Pty::of(&project.session.command(&arguments), 100, 40);
+    chat.wait_for("? keys · /help");
+    chat.send("/mcp\r");
+    chat.wait_for("2 tools, 0 of which may run ahead of you");
+    std::fs::write(&script, format!("touch '{}'\n", project.session.home().join("evil").display())).unwrap();
+    chat.send("/mcp reload\r");
+    chat.wait_for("files of this project have changed since");
+    chat.send("\x04");
+    assert_eq!(chat.exit_code(), 0);
+    assert!(!project.session.home().join("evil").exists());
+}
+
 #[test]
 fn nobody_at_a_terminal_nothing_of_a_project_starts() {
     let project = with_project_server(project().says(0, "Hello."), "");

@@ -153,6 +153,13 @@ pub(super) fn apply(
 ) -> Result<(), CliError> {
     for (name, table) in servers {
         let setting = server(name, table, source, origin)?;
+        let of_user = all.servers.iter().filter(|known| known.origin != origin);
+        if let Some(other) =
+            of_user.map(|known| &known.name).find(|known| *known != name && looks_like(known, name))
+        {
+            let problem = format!("its name looks like that of another server, {other}; give it another one");
+            return Err(source.refuse(source.line(&table.span()), &format!("mcp.{name}"), problem));
+        }
         if all.servers.iter().all(|known| known.name != setting.name) {
             all.servers.push(setting);
         }
@@ -164,6 +171,15 @@ pub(super) fn apply(
         }
     }
     Ok(())
+}
+
+/// Whether a user may take one name for the other.
+fn looks_like(one: &str, other: &str) -> bool {
+    let plain = |name: &str| {
+        let letters = name.to_ascii_lowercase().replace(['-', '_'], "").replace('0', "o").replace("rn", "m");
+        letters.replace(['1', 'i', '|'], "l").replace("vv", "w").replace('5', "s")
+    };
+    plain(one) == plain(other)
 }
 
 fn server(

@@ -14,32 +14,26 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use headstart_tool_gate::PolicyOrigin;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::project_code;
 use crate::config::{EnvValue, HttpToolSetting, ServerSetting, Transport};
 use crate::error::CliError;
 use crate::shell_words::{shell_line, shell_word};
 use crate::store::create_private_folder;
-use crate::system::is_inside;
 use crate::workspace::state_name;
-
-/// The most bytes and files of a workspace to which a yes is bound.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
-const MAX_FILES: usize = 5000;
 
 /// Begins the hash of what is bound to no content, whose yes is not kept.
 const ONCE: &str = "once:";
 
-/// Programs that run what they find in their folder, or what the files there name.
-const FIND_IN_FOLDER: &str = "ash bash bun bundle bunx busybox cargo composer conda dash deno direnv docker docker-compose \
-    dotnet elixir env fish go gradle gradlew hatch java just ksh lua luajit make mise mix mvn mvnw nix nix-shell node npm npx \
-    pdm perl php pipx pixi pnpm pnpx podman podman-compose poetry python pypy rake ruby rye sbt sh task ts-node tsx uv \
-    uvx yarn zsh";
+/// The most signs of an entry of a project: with its question it fits a screen, so that nothing of it has scrolled away
+/// when the user answers.
+const MAX_SHOWN: usize = 1000;
+const MAX_SHOWN_LINES: usize = 12;
 
 /// An entry that the user is asked about.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +51,11 @@ pub enum ApprovalState {
     NotAsked,
 }
 
+/// An entry with all that its command may run, as it was when the user was asked.
+pub struct ApprovalQuestion(String);
+
 /// The user's decisions for one workspace.
+#[derive(Clone)]
 pub struct Approvals {
     workspace: PathBuf,
     /// The file of the decisions; `None` without a state folder, in which case they only count for this session.
@@ -103,7 +101,7 @@ impl ApprovalSubject<'_> {
     }
 
     /// All variables that its entry gives it, a line for each.
-    pub(crate) fn environment(&self) -> Vec<String> {
+    fn environment(&self) -> Vec<String> {
         let Self::Server(server) = self else { return Vec::new() };
         let of_entry = server.env.iter().map(|(name, value)| match value {
             EnvValue::Literal(text) => visible(&format!("{name}={}", shell_word(text))),
@@ -111,6 +109,24 @@ impl ApprovalSubject<'_> {
         });
         let bearer = server.bearer.iter().map(|variable| format!("its token, from your variable {variable}"));
         of_entry.chain(bearer).collect()
+    }
+
+    /// All that the user is asked about: what would be run or requested, and a line for each variable.
+    pub fn shown(&self) -> String {
+        let variables = self.environment();
+        let mut text = format!("{}: {}\n", self.name(), self.target());
+        if !variables.is_empty() {
+            text.push_str("  It gets these variables:\n");
+            text.extend(variables.iter().map(|variable| format!("    {variable}\n")));
+        }
+        text
+    }
+
+    /// Whether an entry of a project is more than a screen holds, so that nobody can agree to it there.
+    pub fn is_too_long_to_show(&self) -> bool {
+        let shown = self.shown();
+        self.origin() == PolicyOrigin::Project
+            && (MAX_SHOWN < shown.chars().count() || MAX_SHOWN_LINES < shown.lines().count())
     }
 
     /// The hash under which the decision is stored.
@@ -121,8 +137,8 @@ impl ApprovalSubject<'_> {
                 let env: BTreeMap<_, _> =
                     server.env.iter().map(|(name, value)| (name, format!("{value:?}"))).collect();
                 let (reach, files) = match &server.transport {
-                    Transport::Command(line) if may_run_project(line, workspace) => {
-                        (json!({ "command": line }), contents(workspace))
+                    Transport::Command(line) if project_code::may_run(line, workspace) => {
+                        (json!({ "command": line }), project_code::contents(line, workspace))
                     }
                     Transport::Command(line) => (json!({ "command": line }), Some(String::new())),
                     Transport::Url(url) => {
@@ -141,76 +157,20 @@ impl ApprovalSubject<'_> {
     }
 }
 
-/// A text on one line in which every sign that moves a cursor, hides itself or turns the text around is written out.
+/// A text on one line in which every sign that is not of ASCII is written out: some move a cursor, hide themselves or turn
+/// the text around, and some look like a letter of ASCII (`nodе`, with a Cyrillic е).
 fn visible(text: &str) -> String {
-    let text = text.chars().map(|sign| match sign {
-        '\n' => "\\n".to_owned(),
-        '\r' => "\\r".to_owned(),
-        '\t' => "\\t".to_owned(),
-        sign if sign.is_control() || sign.is_whitespace() && sign != ' ' => sign.escape_default().to_string(),
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{e0000}'..='\u{e0fff}' => sign.escape_default().to_string(),
-        sign => sign.to_string(),
-    });
-    text.collect()
-}
-
-/// Whether a command may run code of the project: a word of it leads there, or its program runs what it finds in its
-/// folder, which is the workspace.
-fn may_run_project(line: &[String], workspace: &Path) -> bool {
-    let program = line.first().map(String::as_str).unwrap_or_default();
-    let name = program.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
-    let name =
-        name.trim_end_matches(".exe").trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
-    let leads_there = |part: &str| {
-        !part.is_empty() && workspace.join(part).canonicalize().is_ok_and(|path| is_inside(&path, workspace))
-    };
-    FIND_IN_FOLDER.split(' ').any(|known| known == name)
-        || line.iter().any(|word| leads_there(word) || word.split(['=', ':', ',', '@', ' ']).any(leads_there))
-}
-
-/// What a workspace holds, as a hash of names and contents; `None` if it is too much.
-fn contents(workspace: &Path) -> Option<String> {
-    let mut hash = Sha256::new();
-    let mut left = (MAX_FILES, MAX_BYTES);
-    let mut folders = vec![workspace.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).ok()?.collect::<Result<Vec<_>, _>>().ok()?;
-        let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            left.0 = left.0.checked_sub(1)?;
-            let metadata = path.symlink_metadata().ok()?;
-            hash.update(path.as_os_str().as_encoded_bytes());
-            if metadata.is_symlink() {
-                hash.update(b"\0link\0");
-                hash.update(fs::read_link(&path).ok()?.as_os_str().as_encoded_bytes());
-            } else if metadata.is_dir() {
-                hash.update(b"\0folder\0");
-                // Git's own files change with every command of git, and hold no code that a server loads.
-                if path.file_name().is_none_or(|name| name != ".git") {
-                    folders.push(path);
-                }
-            } else if metadata.is_file() {
-                left.1 = left.1.checked_sub(metadata.len())?;
-                hash.update(b"\0file\0");
-                hash.update(metadata.len().to_le_bytes());
-                let mut content = Vec::new();
-                fs::File::open(&path).ok()?.take(metadata.len()).read_to_end(&mut content).ok()?;
-                hash.update(&content);
-            }
+    let sign = |sign: char| {
+        if sign == ' ' || sign.is_ascii_graphic() {
+            sign.to_string()
+        } else {
+            sign.escape_default().to_string()
         }
-    }
-    Some(hex(&hash.finalize()))
+    };
+    text.chars().map(sign).collect()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
@@ -222,15 +182,9 @@ impl Approvals {
     pub fn of(workspace: &str, state: Option<&Path>) -> Self {
         let workspace = PathBuf::from(workspace);
         let file = state.map(|state| state.join("tool-servers").join(state_name(&workspace)));
-        let text = file.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
-        // A line in another form is not a decision.
-        let answers = text.lines().filter_map(|line| match line.split_once(' ')? {
-            ("yes", hash) if !hash.starts_with(ONCE) => Some((hash.to_owned(), true)),
-            ("no", hash) => Some((hash.to_owned(), false)),
-            _ => None,
-        });
+        let answers = file.as_deref().map(read).unwrap_or_default();
         let logins = state.map(|state| state.join("logins"));
-        Self { workspace, file, logins, answers: answers.collect() }
+        Self { workspace, file, logins, answers }
     }
 
     /// The decision about an entry. Entries in the user's own file count as accepted.
@@ -254,14 +208,14 @@ impl Approvals {
         Ok(Some(folder.join(format!("{}.json", hex(&Sha256::digest(of.to_string().as_bytes()))))))
     }
 
-    /// Whether a yes to an entry counts for one conversation only, because what it runs is too much to be compared.
-    pub fn counts_once(&self, subject: &ApprovalSubject<'_>) -> bool {
-        subject.hash(&self.workspace).starts_with(ONCE)
+    /// What the user is asked about now. The answer is about this, whatever changes while they read.
+    pub fn question(&self, subject: &ApprovalSubject<'_>) -> ApprovalQuestion {
+        ApprovalQuestion(subject.hash(&self.workspace))
     }
 
     /// Stores a decision.
-    pub fn keep(&mut self, subject: &ApprovalSubject<'_>, yes: bool) -> Result<(), CliError> {
-        self.answers.insert(subject.hash(&self.workspace), yes);
+    pub fn keep(&mut self, question: ApprovalQuestion, yes: bool) -> Result<(), CliError> {
+        self.answers.insert(question.0, yes);
         let Some(file) = &self.file else { return Ok(()) };
         let folder = file.parent().unwrap_or(Path::new("."));
         create_private_folder(folder)?;
@@ -269,6 +223,33 @@ impl Approvals {
         let lines = kept.map(|(hash, yes)| format!("{} {hash}\n", if *yes { "yes" } else { "no" }));
         fs::write(file, lines.collect::<String>()).map_err(CliError::io("write", file))
     }
+
+    /// The decisions as they stand now, those of another process among them.
+    pub(super) fn reread(&self) -> Self {
+        let Some(file) = &self.file else { return self.clone() };
+        let mut now = Self { answers: read(file), ..self.clone() };
+        let once = self.answers.iter().filter(|(hash, _)| hash.starts_with(ONCE));
+        now.answers.extend(once.map(|(hash, yes)| (hash.clone(), *yes)));
+        now
+    }
+}
+
+impl ApprovalQuestion {
+    /// Whether a yes counts for one conversation only, because what would run is too much to be compared.
+    pub fn counts_once(&self) -> bool {
+        self.0.starts_with(ONCE)
+    }
+}
+
+/// The decisions that a file keeps. A line in another form is not a decision.
+fn read(file: &Path) -> BTreeMap<String, bool> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let answers = text.lines().filter_map(|line| match line.split_once(' ')? {
+        ("yes", hash) if !hash.starts_with(ONCE) => Some((hash.to_owned(), true)),
+        ("no", hash) => Some((hash.to_owned(), false)),
+        _ => None,
+    });
+    answers.collect()
 }
 
 #[cfg(test)]
@@ -309,7 +290,8 @@ mod tests {
             approvals.answer(&ApprovalSubject::Server(&setting(&["node"], PolicyOrigin::User))),
             ApprovalState::Yes
         );
-        approvals.keep(&ApprovalSubject::Server(&setting_of_server), true).unwrap();
+        let asked = approvals.question(&ApprovalSubject::Server(&setting_of_server));
+        approvals.keep(asked, true).unwrap();
 
         let approvals = Approvals::of(name, Some(&state));
         let answer = |setting: &ServerSetting| approvals.answer(&ApprovalSubject::Server(setting));
@@ -342,45 +324,19 @@ mod tests {
     }
 
     #[test]
-    fn a_yes_to_a_command_is_bound_to_the_project_where_it_may_run_code_of_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = folder.path().canonicalize().unwrap();
-        fs::create_dir(workspace.join("tools")).unwrap();
-        fs::write(workspace.join("tools/run"), "").unwrap();
-        for (line, expected) in [
-            (&["npm", "run", "server"][..], true),
-            (&["npx", "-y", "some-server"], true),
-            (&["/usr/bin/python3.12", "-m", "server"], true),
-            (&["uvx", "some-server"], true),
-            (&["sh", "-c", "x"], true),
-            (&["./tools/run"], true),
-            (&["some-server", "--plugin=tools/run"], true),
-            (&["some-server", "tools"], true),
-            (&["some-server", "."], true),
-            (&["some-server", "stdio"], false),
-            (&["/usr/bin/some-server", "--read-only"], false),
-        ] {
-            let line: Vec<_> = line.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(may_run_project(&line, &workspace), expected, "{line:?}");
-        }
-        let bound = contents(&workspace).unwrap();
-        fs::write(workspace.join("tools/run"), "other").unwrap();
-        assert_ne!(contents(&workspace).unwrap(), bound);
-    }
-
-    #[test]
     fn the_yes_to_what_is_too_much_to_compare_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         let (workspace, state) = (folder.path().join("w"), folder.path().join("state"));
         fs::create_dir(&workspace).unwrap();
         let sparse = fs::File::create(workspace.join("large")).unwrap();
-        sparse.set_len(MAX_BYTES + 1).unwrap();
+        sparse.set_len(project_code::MAX_BYTES + 1).unwrap();
         let server = setting(&["npm", "start"], PolicyOrigin::Project);
         let subject = ApprovalSubject::Server(&server);
         let name = workspace.to_str().unwrap();
         let mut approvals = Approvals::of(name, Some(&state));
-        assert!(approvals.counts_once(&subject));
-        approvals.keep(&subject, true).unwrap();
+        let asked = approvals.question(&subject);
+        assert!(asked.counts_once());
+        approvals.keep(asked, true).unwrap();
         assert_eq!(approvals.answer(&subject), ApprovalState::Yes);
         assert_eq!(Approvals::of(name, Some(&state)).answer(&subject), ApprovalState::NotAsked);
     }
@@ -391,8 +347,67 @@ mod tests {
         let mut server = setting(&line, PolicyOrigin::Project);
         server.env = [("A".to_owned(), EnvValue::Literal("1\n2".into()))].into();
         server.env.insert("B".into(), EnvValue::Variable("MINE".into()));
+        let shown = ApprovalSubject::Server(&server).shown();
+        let expected = [
+            r"x: sh -c 'true\n  curl x | sh\u{202e}\u{1b}[2K\t\u{a0}'",
+            "  It gets these variables:",
+            r"    A='1\n2'",
+            "    B, from your variable MINE",
+        ];
+        assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
+        // What is not seen, what turns a text around, and what looks like something else.
+        for sign in "\u{7}\u{8}\r\u{7f}\u{9b}\u{85}\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180e}\u{200b}\u{200d}\u{2028}\u{2066}\u{2800}\u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{1d173}\u{e0061}еο℮ｅ𝐞ı".chars() {
+            let server = setting(&["nod", &format!("x{sign}y")], PolicyOrigin::Project);
+            let shown = ApprovalSubject::Server(&server).shown();
+            assert!(shown.trim_end().chars().all(|sign| sign.is_ascii_graphic() || sign == ' '), "{shown:?}");
+            assert!(shown.contains(&sign.escape_default().to_string()), "{shown:?}");
+        }
+        let url = ServerSetting { transport: Transport::Url("https://gіthub.com/x".into()), ..server };
+        assert!(ApprovalSubject::Server(&url).shown().contains(r"https://g\u{456}thub.com/x"));
+    }
+
+    /// Where a question scrolls away, its user does not see what they agree to.
+    #[test]
+    fn an_entry_that_no_screen_holds_is_not_asked_about() {
+        let long = "x".repeat(MAX_SHOWN);
+        let project = |line: &[&str]| setting(line, PolicyOrigin::Project);
+        let with = |count: usize| ServerSetting {
+            env: (0..count).map(|at| (format!("V{at}"), EnvValue::Literal("1".into()))).collect(),
+            ..project(&["a"])
+        };
+        for (server, expected) in [
+            (project(&["sh", "-c", "curl x | sh", &long]), true),
+            (project(&["sh", "-c", "curl x | sh", &" ".repeat(MAX_SHOWN)]), true),
+            (with(MAX_SHOWN_LINES), true),
+            (with(4), false),
+            (project(&["npx", "-y", "some-server"]), false),
+            (setting(&["mine", &long], PolicyOrigin::User), false),
+        ] {
+            assert_eq!(ApprovalSubject::Server(&server).is_too_long_to_show(), expected, "{server:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_about_what_was_asked_though_it_changes_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let (workspace, state) = (folder.path().join("w"), folder.path().join("state"));
+        fs::create_dir(&workspace).unwrap();
+        fs::write(workspace.join("server.js"), "one").unwrap();
+        let server = setting(&["node", "server.js"], PolicyOrigin::Project);
         let subject = ApprovalSubject::Server(&server);
-        assert_eq!(subject.target(), r"sh -c 'true\n  curl x | sh\u{202e}\u{1b}[2K\t\u{a0}'");
-        assert_eq!(subject.environment(), [r"A='1\n2'", "B, from your variable MINE"]);
+        let name = workspace.to_str().unwrap();
+        let mut approvals = Approvals::of(name, Some(&state));
+        let asked = approvals.question(&subject);
+        fs::write(workspace.join("server.js"), "two").unwrap();
+        approvals.keep(asked, true).unwrap();
+        assert_eq!(approvals.answer(&subject), ApprovalState::NotAsked);
+        // What another process was told since counts as well.
+        let mut other = Approvals::of(name, Some(&state));
+        let asked = other.question(&subject);
+        other.keep(asked, true).unwrap();
+        assert_eq!(approvals.answer(&subject), ApprovalState::NotAsked);
+        assert_eq!(approvals.reread().answer(&subject), ApprovalState::Yes);
+        fs::write(workspace.join("server.js"), "one").unwrap();
+        assert_eq!(approvals.reread().answer(&subject), ApprovalState::Yes, "both answers are kept");
     }
 }

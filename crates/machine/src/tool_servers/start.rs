@@ -27,9 +27,12 @@ pub async fn begin(
 ) -> Result<ServerTools, CliError> {
     let mut approvals = Approvals::of(workspace, state);
     for subject in of_project(config) {
-        if starts == ServersStart::AfterQuestions && approvals.answer(&subject) == ApprovalState::NotAsked {
-            let yes = ask(&subject, approvals.counts_once(&subject)).await?;
-            approvals.keep(&subject, yes)?;
+        let is_asked =
+            starts == ServersStart::AfterQuestions && approvals.answer(&subject) == ApprovalState::NotAsked;
+        if is_asked && !subject.is_too_long_to_show() {
+            let question = approvals.question(&subject);
+            let yes = ask(&subject, question.counts_once()).await?;
+            approvals.keep(question, yes)?;
         }
     }
     let tools = ServerTools::named(config, workspace, environment, &approvals);
@@ -61,12 +64,7 @@ async fn ask(subject: &ApprovalSubject<'_>, counts_once: bool) -> Result<bool, C
         ApprovalSubject::Server(_) => "wants to reach a tool server",
         ApprovalSubject::Http(_) => "wants to offer a tool behind an address",
     };
-    let mut text = format!("This project {what}:\n  {}: {}\n", subject.name(), subject.target());
-    let variables = subject.environment();
-    if !variables.is_empty() {
-        text.push_str("  It gets these variables:\n");
-        text.extend(variables.iter().map(|variable| format!("    {variable}\n")));
-    }
+    let mut text = format!("This project {what}:\n  {}", subject.shown());
     text.push_str(if counts_once {
         "It may run any of this project's files, which are too many to compare later. Have it start now? [y/N] "
     } else {

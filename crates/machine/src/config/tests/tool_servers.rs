@@ -46,6 +46,30 @@ fn of_two_of_one_name_the_users_counts() {
 }
 
 #[test]
+fn a_project_names_no_server_like_one_of_its_user() {
+    for (mine, theirs, is_taken) in [
+        ("github", "GitHub", true),
+        ("github", "g1thub", true),
+        ("github", "git-hub", true),
+        ("my_docs", "my-d0cs", true),
+        ("modern", "modem", true),
+        ("lists", "l1sts", true),
+        ("github", "gitlab", false),
+        ("docs", "docs2", false),
+    ] {
+        let user = format!("[mcp.{mine}]\ncommand = ['mine']\n");
+        let project = format!("[mcp.{theirs}]\ncommand = ['theirs']\n");
+        let loaded = Case::new(&user, &project).load();
+        assert_eq!(loaded.is_err(), is_taken, "{mine} and {theirs}");
+        let told = loaded.err().unwrap_or_default();
+        assert_eq!(told.contains("looks like that of another server"), is_taken, "{told}");
+        // Users may call their own servers as they like.
+        let both = format!("{user}[mcp.{theirs}]\ncommand = ['other']\n");
+        assert_eq!(Case::new(&both, "").load().unwrap().external_tools.servers.len(), 2);
+    }
+}
+
+#[test]
 fn a_policy_may_name_a_tool_behind_an_address() {
     let tool = "[http_tool.deploy]\nurl = 'https://x'\ndescription = ''\nparameters = {}\n";
     assert!(Case::new(&format!("{tool}[tools]\ndeploy = 'automatic'\n"), "").load().is_ok());
