@@ -66,6 +66,48 @@ fn is_answered(session: &Session, product: &str, command: &str) -> bool {
     answer.contains("\"allow\"")
 }
 
+/// A file with a name elsewhere may be anybody's. Package managers, though, link what they unpack from a store.
+#[test]
+fn a_file_of_elsewhere_is_read_by_no_other_name_but_those_of_packages_are() {
+    let session = project();
+    session.write("home/.ssh/id_work", "x7f9\n").write("home/store/index.js", "x\n");
+    let at = |path: &str| session.workspace().join(path);
+    for folder in ["notes", "node_modules/p", ".venv/lib", "target/debug"] {
+        std::fs::create_dir_all(at(folder)).unwrap();
+    }
+    let home = |path: &str| session.home().join(path);
+    std::fs::hard_link(home(".ssh/id_work"), at("notes/plain.txt")).unwrap();
+    for place in ["node_modules/p/index.js", ".venv/lib/index.js", "target/debug/index.js"] {
+        std::fs::hard_link(home("store/index.js"), at(place)).unwrap();
+    }
+    assert_each(
+        &session,
+        &[
+            "cat notes/plain.txt",
+            "cat notes/*",
+            "grep -r x7 notes",
+            "head -1 notes/p*.txt",
+            "for f in notes/*; do cat \"$f\"; done",
+            "find notes -type f -exec cat {} +",
+            "sort < notes/plain.txt",
+            "cat a.txt notes/plain.txt",
+        ],
+        false,
+    );
+    assert_each(
+        &session,
+        &[
+            "cat node_modules/p/index.js",
+            "grep -n x node_modules/p/index.js",
+            "cat .venv/lib/index.js target/debug/index.js",
+            "cat a.txt src/same.txt",
+            "ls -l notes",
+            "cat src/*.rs",
+        ],
+        true,
+    );
+}
+
 const PRODUCTS: [&str; 4] = ["codex", "copilot", "cursor", "qwen-code"];
 
 /// Holds which of `commands` are answered, for one product after the other, so that each sees some of every kind.

@@ -1,7 +1,7 @@
 //! Whether what a command reads is open, as the disk has it: the product's shell runs it unconfined, so a wildcard, a
 //! folder or a link must lead to nothing closed, and a path must not leave the workspace.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,15 @@ use headstart_tool_gate::{CommandRead, DenyRules, Extent, ReadNames, git_config_
 const MAX_NAMES: usize = 100_000;
 /// Folders with what package managers fetched, which is no secret.
 const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
+/// Folders whose files are names of those in a store elsewhere, as package managers and git link them by the thousand.
+const LINKED_FROM_STORES: [&str; 6] = ["node_modules", ".venv", "venv", ".yarn", "target", ".git"];
 /// The most bytes of a configuration of git.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Why these reads must not take place unconfined; `None` if all of them lead to open files of the workspace, whose
 /// path has no links.
 pub(super) fn objection(workspace: &Path, reads: &[CommandRead], rules: &DenyRules) -> Option<String> {
-    let mut look = Look { workspace, rules, names: 0, several_names: HashSet::new(), seen: HashSet::new() };
+    let mut look = Look { workspace, rules, names: 0, several_names: HashMap::new(), seen: HashSet::new() };
     look.reads(reads).err()
 }
 
@@ -31,10 +33,20 @@ struct Look<'a> {
     workspace: &'a Path,
     rules: &'a DenyRules,
     names: usize,
-    /// The files that are read and have more than one name.
-    several_names: HashSet<(u64, u64)>,
+    /// The files that are read and have more than one name, by device and inode.
+    several_names: HashMap<(u64, u64), SeveralNames>,
     /// Folders whose content was looked at, each with whether links in it were followed.
     seen: HashSet<(PathBuf, bool)>,
+}
+
+/// A file with several names.
+struct SeveralNames {
+    /// The name by which it is read.
+    path: PathBuf,
+    /// How many it has in all, and how many of them were found in the workspace.
+    links: u64,
+    found: u64,
+    is_from_store: bool,
 }
 
 impl Look<'_> {
@@ -69,7 +81,7 @@ impl Look<'_> {
         if metadata.is_dir() && extent == Extent::Below {
             return self.below(&real, &inside, follows);
         }
-        self.note(&metadata);
+        self.note(&real, &metadata);
         Ok(())
     }
 
@@ -106,7 +118,8 @@ impl Look<'_> {
                 return Err(endless(&path));
             }
             if !kind.is_dir() {
-                self.note(&path.symlink_metadata().map_err(|error| unclear(&path, &error))?);
+                let metadata = path.symlink_metadata().map_err(|error| unclear(&path, &error))?;
+                self.note(&path, &metadata);
             } else if follows || !NOT_SEARCHED.iter().any(|known| name == *known) {
                 self.below(&path, &below, follows)?;
             }
@@ -165,11 +178,13 @@ impl Look<'_> {
         Ok(paths)
     }
 
-    /// Objects if a file with several names that is read is a closed one by another name.
+    /// Objects if a file with several names that is read is a closed one by another name, or may be anybody's, because one
+    /// of its names is outside of the workspace.
     fn other_names(&mut self) -> Result<(), Objection> {
         if self.several_names.is_empty() {
             return Ok(());
         }
+        let counts = self.several_names.values().any(|file| !file.is_from_store);
         let mut folders = vec![(self.workspace.to_owned(), WorkspacePath::root(), false)];
         while let Some((folder, inside, is_closed)) = folders.pop() {
             for (path, kind) in self.list(&folder)? {
@@ -178,22 +193,37 @@ impl Look<'_> {
                 let is_closed = is_closed || self.rules.closes(&below, false);
                 if kind.is_dir() {
                     folders.push((path, below, is_closed));
-                } else if is_closed
-                    && path
-                        .symlink_metadata()
-                        .is_ok_and(|found| self.several_names.contains(&(found.dev(), found.ino())))
-                {
-                    return Err(format!("a file that the command reads is {below} by another name"));
+                } else if is_closed || counts {
+                    let Ok(found) = path.symlink_metadata() else { continue };
+                    let Some(file) = self.several_names.get_mut(&(found.dev(), found.ino())) else {
+                        continue;
+                    };
+                    if is_closed {
+                        return Err(format!("a file that the command reads is {below} by another name"));
+                    }
+                    file.found += 1;
                 }
             }
         }
-        Ok(())
+        let mut left =
+            self.several_names.values().filter(|file| !file.is_from_store && file.found < file.links);
+        left.next().map_or(Ok(()), |file| {
+            Err(format!(
+                "{} is a file outside of the workspace by another name (a hard link)",
+                file.path.display()
+            ))
+        })
     }
 
-    fn note(&mut self, metadata: &Metadata) {
-        if metadata.is_file() && 1 < metadata.nlink() {
-            self.several_names.insert((metadata.dev(), metadata.ino()));
+    fn note(&mut self, path: &Path, metadata: &Metadata) {
+        if !metadata.is_file() || metadata.nlink() < 2 {
+            return;
         }
+        let inside = path.strip_prefix(self.workspace).unwrap_or(path);
+        let is_from_store = inside.iter().any(|step| LINKED_FROM_STORES.iter().any(|store| step == *store));
+        let file = SeveralNames { path: path.to_owned(), links: metadata.nlink(), found: 0, is_from_store };
+        let known = self.several_names.entry((metadata.dev(), metadata.ino())).or_insert(file);
+        known.is_from_store &= is_from_store;
     }
 
     /// Objects to a path that is closed. The configuration of a repository is, if it holds a token.
