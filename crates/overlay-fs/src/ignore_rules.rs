@@ -4,6 +4,10 @@ use headstart_workspace_path::{Glob, WorkspacePath};
 
 use crate::{EntryKind, Tree};
 
+/// The most patterns that count in one folder: those of its own `.gitignore` and of the folders above it. Each of them is
+/// compared with each path, so that hundreds of thousands would hold up whatever walks over a project.
+pub const MAX_IGNORE_PATTERNS: usize = 5000;
+
 /// The rules of the `.gitignore` files that apply in one folder: its own and those of the folders above it, the
 /// nearest first.
 ///
@@ -17,6 +21,8 @@ struct Level {
     /// The lines of the file, the last one first, because the last line that matches decides.
     lines: Vec<Line>,
     above: IgnoreRules,
+    /// The number of lines here and above.
+    patterns: usize,
 }
 
 /// A pattern from a line of a `.gitignore`.
@@ -33,13 +39,16 @@ struct Line {
 }
 
 impl IgnoreRules {
-    /// These rules preceded by those of a file in `folder`.
+    /// These rules preceded by those of a file in `folder`, as far as there is room for its patterns
+    /// ([`MAX_IGNORE_PATTERNS`]).
     #[must_use]
     pub fn with(&self, folder: &WorkspacePath, text: &str) -> Self {
-        let mut lines: Vec<Line> =
-            text.trim_start_matches('\u{feff}').lines().filter_map(Line::read).collect();
+        let above = self.0.as_ref().map_or(0, |level| level.patterns);
+        let lines = text.trim_start_matches('\u{feff}').lines().filter_map(Line::read);
+        let mut lines: Vec<Line> = lines.take(MAX_IGNORE_PATTERNS - above).collect();
         lines.reverse();
-        Self(Some(Arc::new(Level { folder: folder.clone(), lines, above: self.clone() })))
+        let patterns = above + lines.len();
+        Self(Some(Arc::new(Level { folder: folder.clone(), lines, above: self.clone(), patterns })))
     }
 
     /// These rules preceded by those of the folder's own `.gitignore`, if it has one that is not closed and has at
@@ -71,7 +80,7 @@ impl IgnoreRules {
     /// Whether a line ignores the path, or includes it; `None` if no line matches.
     pub fn decide(&self, path: &WorkspacePath, kind: EntryKind) -> Option<bool> {
         let mut level = self.0.as_deref();
-        while let Some(Level { folder, lines, above }) = level {
+        while let Some(Level { folder, lines, above, .. }) = level {
             let below = path.strip_prefix(folder).unwrap_or_default();
             if let Some(line) = lines.iter().find(|line| line.is_for(&below, kind)) {
                 return Some(!line.negated);
@@ -160,6 +169,31 @@ mod tests {
         {
             assert_eq!(ignores(path), is_ignored, "{path}");
         }
+    }
+
+    #[test]
+    fn of_many_patterns_the_first_ones_count_in_one_file_and_in_those_above() {
+        let many: Vec<_> = (0..200_000).map(|number| format!("*{number}*")).collect();
+        let many = many.join("\n");
+        let at = |path: &str| WorkspacePath::parse(path).expect("a path");
+        let held = |rules: &IgnoreRules| {
+            let mut level = rules.0.as_deref();
+            let mut lines = 0;
+            while let Some(Level { lines: own, above, .. }) = level {
+                (lines, level) = (lines + own.len(), above.0.as_deref());
+            }
+            lines
+        };
+        let first = IgnoreRules::default().with(&WorkspacePath::root(), &format!("# a comment\n\n{many}"));
+        assert_eq!(held(&first), MAX_IGNORE_PATTERNS);
+        assert!(first.ignores(&at("x4999"), EntryKind::File));
+        let few = IgnoreRules::default().with(&WorkspacePath::root(), "target/\n");
+        let below = (0..50).fold((few, WorkspacePath::root()), |(rules, folder), _| {
+            let folder = folder.join("d").expect("a path");
+            (rules.with(&folder, &many), folder)
+        });
+        assert_eq!(held(&below.0), MAX_IGNORE_PATTERNS);
+        assert!(below.0.ignores(&at("d/target"), EntryKind::Directory), "what stands above stays");
     }
 
     /// A pattern whose last letter differs from that of the path is skipped quickly. This must not change any answer.

@@ -150,7 +150,7 @@ pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind
 pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
-pub use ignore_rules::IgnoreRules;
+pub use ignore_rules::{IgnoreRules, MAX_IGNORE_PATTERNS};
 pub use left_out::{KeepObstacle, LeftOut, Torn};
 pub use memory::MemoryTree;
 pub use metadata::{EntryKind, Fingerprint, Metadata, carried_bits};

@@ -1,6 +1,7 @@
 //! `headstart doctor`: what works on this machine, and what to do about the rest. It sends nothing, and writes only the
 //! state that a view needs for a moment.
 
+use std::fs::Metadata;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,9 +17,9 @@ use headstart_machine::model_detection::{self, DetectedModels};
 use headstart_machine::models::Models;
 use headstart_machine::output::{self, ColorMode};
 use headstart_machine::runner::BashRunner;
-use headstart_machine::system::{Kernel, can_write};
+use headstart_machine::system::{Kernel, can_write, read_plain};
 use headstart_machine::{git, setup, store, workspace};
-use headstart_overlay_fs::WorkspacePath;
+use headstart_overlay_fs::{MAX_IGNORE_PATTERNS, WorkspacePath};
 use headstart_speculation::Staging;
 use headstart_tool_gate::{ConditionalCommand, Gate, GateContext};
 use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, ViewSupport};
@@ -105,6 +106,7 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
     checks.push(model(&config, context).await);
     let place_of_state = checks.len();
     checks.push(git(place).await);
+    checks.extend(ignored(place));
     checks.push(commands(place).await);
     checks.extend(views_and_servers(&config, &workspace, context));
     // Trying a view may have made the folder.
@@ -220,6 +222,26 @@ async fn git(workspace: &Path) -> DoctorCheck {
         Err(error) => DoctorCheck::limited("git", error.to_string())
             .help("without it git commands do not run ahead: they stop it and ask; all else works"),
     }
+}
+
+/// Says where more is ignored than is compared with each path.
+fn ignored(workspace: &Path) -> Option<DoctorCheck> {
+    const MAX_BYTES: u64 = 1 << 20;
+    let file = workspace.join(".gitignore");
+    let found = file.symlink_metadata().ok().filter(Metadata::is_file)?;
+    let detail = if MAX_BYTES < found.len() {
+        ".gitignore is longer than 1 MiB, of which at most the beginning is read".to_owned()
+    } else {
+        let text = read_plain(&file, MAX_BYTES).ok()?;
+        let lines = text.split(|byte| *byte == b'\n');
+        let patterns = lines.filter(|line| !matches!(line.trim_ascii(), [] | [b'#', ..])).count();
+        if patterns <= MAX_IGNORE_PATTERNS {
+            return None;
+        }
+        format!(".gitignore has {patterns} patterns, of which the first {MAX_IGNORE_PATTERNS} count")
+    };
+    let help = "searches show, and accepts bring, what only the rest of it leaves out";
+    Some(DoctorCheck::limited("ignored", detail).help(help))
 }
 
 /// Why git would not run in a command that nobody is asked about; `None` if nothing speaks against it.

@@ -52,6 +52,24 @@ fn views_are_looked_for_by_making_one() {
 }
 
 #[test]
+fn more_patterns_than_are_compared_are_told() {
+    let session = Session::with_project();
+    let patterns = |count: usize| {
+        let patterns: Vec<_> = (0..count).map(|number| format!("*{number}*")).collect();
+        patterns.join("\n")
+    };
+    session.write("project/.gitignore", patterns(5000));
+    assert!(lines(&session.run(&["doctor", "--json"])).iter().all(|line| line["name"] != "ignored"));
+    session.write("project/.gitignore", format!("# many\n\n{}", patterns(5001)));
+    let lines = lines(&session.run(&["doctor", "--json"]));
+    assert_eq!(state(&lines, "ignored"), "limited");
+    let told = ".gitignore has 5001 patterns, of which the first 5000 count";
+    assert_eq!(check(&lines, "ignored")["detail"], told);
+    session.write("project/.gitignore", patterns(200_000));
+    assert!(session.run(&["doctor"]).stdout.contains(".gitignore is longer than 1 MiB"));
+}
+
+#[test]
 fn what_keeps_a_chat_from_beginning_fails_and_says_what_to_do() {
     let session = Session::with_project();
     let outcome = session.variable("HEADSTART_MODEL", "anthropic:claude-sonnet-5").run(&["doctor", "--json"]);

@@ -7,6 +7,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use headstart_overlay_fs::MAX_IGNORE_PATTERNS;
 use headstart_workspace_path::WorkspacePath;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
@@ -56,7 +57,9 @@ impl<'a> Ignored<'a> {
     fn add(&mut self, folder: &WorkspacePath, name: &str) {
         let Ok(path) = folder.join(name) else { return };
         let Some(text) = self.read(&path) else { return };
-        let patterns = patterns_of(&absolute(folder), &text);
+        let held =
+            self.above.iter().chain(self.patterns.iter().map(|(_, patterns)| patterns)).map(count).sum();
+        let patterns = patterns_of(&absolute(folder), &text, held);
         self.patterns.extend(patterns.map(|patterns| (folder.clone(), patterns)));
     }
 
@@ -83,13 +86,20 @@ fn text_of(file: OwnedFd) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn patterns_of(folder: &Path, text: &str) -> Option<Gitignore> {
+/// The patterns of a file, as far as there is room for them beside those that are held.
+fn patterns_of(folder: &Path, text: &str, held: u64) -> Option<Gitignore> {
+    let is_pattern = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let room = MAX_IGNORE_PATTERNS.saturating_sub(usize::try_from(held).unwrap_or(usize::MAX));
     let mut patterns = GitignoreBuilder::new(folder);
-    for line in text.lines() {
+    for line in text.lines().filter(is_pattern).take(room) {
         // A line that is not a pattern matches nothing, as in git.
         let _ = patterns.add_line(None, line);
     }
     patterns.build().ok().filter(|patterns| !patterns.is_empty())
+}
+
+fn count(patterns: &Gitignore) -> u64 {
+    patterns.num_ignores() + patterns.num_whitelists()
 }
 
 /// The patterns of the folders above a workspace, down from the one whose repository git finds there.
@@ -103,7 +113,7 @@ fn above(workspace: &Path) -> Vec<Gitignore> {
     let read = |folder: &Path, name: &str| {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(CWD, folder.join(name), flags, Mode::empty());
-        patterns_of(folder, &text_of(opened.ok()?)?)
+        patterns_of(folder, &text_of(opened.ok()?)?, 0)
     };
     let of_folders = folders.iter().rev().filter_map(|folder| read(folder, ".gitignore"));
     read(top, ".git/info/exclude").into_iter().chain(of_folders).collect()
@@ -112,4 +122,20 @@ fn above(workspace: &Path) -> Vec<Gitignore> {
 /// The path as if the workspace were the root of the disk.
 fn absolute(path: &WorkspacePath) -> PathBuf {
     PathBuf::from("/").join(OsStr::from_bytes(path.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_patterns_the_first_ones_count() {
+        let many: Vec<_> = (0..200_000).map(|number| format!("*{number}*")).collect();
+        let many = many.join("\n");
+        let patterns = patterns_of(Path::new("/"), &format!("# a comment\n\n{many}"), 0).expect("some");
+        assert_eq!(count(&patterns), MAX_IGNORE_PATTERNS as u64);
+        let rest = patterns_of(Path::new("/d"), &many, count(&patterns) - 3).expect("some");
+        assert_eq!(count(&rest), 3);
+        assert!(patterns_of(Path::new("/d"), &many, MAX_IGNORE_PATTERNS as u64).is_none());
+    }
 }
