@@ -21,6 +21,7 @@ field) git show HEAD:credentials.json | grep -o 'token[^,]*' | cut -d'"' -f3 ;;
 long) git show HEAD:.bash_history | tail -1 ;;
 part) git -C parts/two show HEAD:.env ;;
 bare) git -C parts/three.git show HEAD:.env ;;
+gone) git --git-dir=.git/modules/parts/gone --work-tree=. show HEAD:.env ;;
 remotes) cat parts/one/.git/config; git -C parts/one remote -v; grep -rh url .git/modules ;;
 honest) git log -1 --format=%s; cat a.txt ;;
 esac
@@ -175,6 +176,39 @@ fn what_a_repository_below_keeps_is_told_to_nobody() {
     }
     session.write("project/parts/two/private/plan.txt", "plan");
     session.git_at(&part, &["add", "."]);
+    assert_eq!(
+        end_of(&mut session, "sh tell.sh honest"),
+        ("boundary".to_owned(), false),
+        "a deny rule covers it"
+    );
+}
+
+/// Git keeps the objects of a submodule whose files are gone.
+#[test]
+fn what_is_kept_of_a_submodule_that_is_gone_is_told_to_nobody() {
+    let mut session = repository("['elsewhere/', 'parts/gone/private/']");
+    session.write("project/parts/gone/.env", format!("KEY={SECRET}\n")).write("project/parts/gone/x", "");
+    let (part, modules) =
+        (session.workspace().join("parts/gone"), session.workspace().join(".git/modules/parts"));
+    let commit = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "part"];
+    let all = ["add", "-f", "."];
+    for words in [&["init", "-q"][..], &all, &commit, &["config", "core.worktree", "../../../../parts/gone"]]
+    {
+        session.git_at(&part, words);
+    }
+    std::fs::create_dir_all(&modules).unwrap();
+    std::fs::rename(part.join(".git"), modules.join("gone")).unwrap();
+    std::fs::remove_dir_all(&part).unwrap();
+    assert_eq!(end_of(&mut session, "sh tell.sh honest"), ("completed".to_owned(), false));
+    assert_eq!(end_of(&mut session, "sh tell.sh gone"), ("boundary".to_owned(), false));
+
+    std::fs::create_dir_all(part.join("private")).unwrap();
+    std::fs::write(part.join(".git"), "gitdir: ../../.git/modules/parts/gone\n").unwrap();
+    session.write("project/parts/gone/private/plan.txt", "plan");
+    for words in [&all[..], &commit] {
+        session.git_at(&part, words);
+    }
+    std::fs::remove_dir_all(&part).unwrap();
     assert_eq!(
         end_of(&mut session, "sh tell.sh honest"),
         ("boundary".to_owned(), false),

@@ -148,6 +148,37 @@ pub(super) fn target_in(file: &Path, before: &str, folder: &Path) -> Option<Path
     Some(folder.join(text.strip_prefix(before)?.trim_end_matches(['\n', '\r'])))
 }
 
+/// The repositories in the folders of git's own of these ones, at which no working tree of theirs leads: those of submodules
+/// that were taken out, whose objects git keeps. At most `most` and one more are looked for.
+pub fn without_working_tree(tops: &[PathBuf], most: usize) -> Vec<PathBuf> {
+    let real = |path: PathBuf| path.canonicalize().ok();
+    let folder_of = |top: &PathBuf| {
+        let dot_git = top.join(".git");
+        let led_to = target_in(&dot_git, "gitdir: ", top).filter(|_| dot_git.is_file());
+        real(led_to.or_else(|| dot_git.is_dir().then_some(dot_git)).unwrap_or_else(|| top.clone()))
+    };
+    let known: Vec<_> = tops.iter().filter_map(folder_of).collect();
+    let mut found = Vec::new();
+    let mut waiting: Vec<_> =
+        tops.iter().map(|top| top.join(".git")).filter(|folder| folder.is_dir()).collect();
+    while let Some(folder) = waiting.pop().filter(|_| found.len() <= most) {
+        let is_repository =
+            ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).symlink_metadata().is_ok());
+        if is_repository && real(folder.clone()).is_some_and(|folder| !known.contains(&folder)) {
+            found.push(folder.clone());
+        }
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let is_stored =
+                is_repository && ["objects", "refs", "logs"].iter().any(|name| entry.file_name() == *name);
+            if !is_stored && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 fn text_of(file: &Path) -> Option<String> {
     String::from_utf8(read_plain(file, MAX_BYTES).ok()?).ok()
 }

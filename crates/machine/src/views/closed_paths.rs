@@ -16,7 +16,7 @@ use headstart_toolbox::{CommandOutput, SecretAccess};
 
 use super::lock;
 use super::other_names::with_other_names;
-use crate::git::settings_with_tokens;
+use crate::git::{settings_with_tokens, without_working_tree};
 use crate::system::{FileNumbers as _, path_in, workspace_path};
 
 /// Folders that are not searched for the user's files with secrets, because package managers and compilers wrote their
@@ -71,7 +71,7 @@ struct CachedFolder {
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub(crate) paths: Vec<WorkspacePath>,
-    /// The workspace, and the folders below it that begin a repository. Below it they are looked for only where something
+    /// The workspace, the folders below it that begin a repository, and those of submodules that are gone. Below it they are looked for only where something
     /// is closed.
     pub(crate) repositories: Vec<PathBuf>,
 }
@@ -138,22 +138,24 @@ pub(super) fn hidden_note(closed: &[WorkspacePath], done: &CommandOutput) -> Opt
     })
 }
 
-/// The workspace, and the folders below it that begin a repository.
+/// The workspace, the folders below it that begin a repository, and those of submodules that are gone.
 fn repositories(
     workspace: &Path,
     folders: &HashMap<WorkspacePath, CachedFolder>,
 ) -> io::Result<Vec<PathBuf>> {
     let is_below = |(path, folder): &(&WorkspacePath, &CachedFolder)| folder.is_repository && !path.is_root();
     let mut below: Vec<_> = folders.iter().filter(is_below).map(|(path, _)| path).collect();
-    if MAX_REPOSITORIES < below.len() {
+    below.sort();
+    let below = below.into_iter().take(MAX_REPOSITORIES + 1).map(|path| path_in(workspace, path));
+    let mut tops = [Ok(workspace.to_owned())].into_iter().chain(below).collect::<io::Result<Vec<_>>>()?;
+    tops.extend(without_working_tree(&tops, MAX_REPOSITORIES));
+    if MAX_REPOSITORIES + 1 < tops.len() {
         let message = format!(
             "it holds more than {MAX_REPOSITORIES} repositories, too many to ask each what it keeps of closed files"
         );
         return Err(io::Error::other(message));
     }
-    below.sort();
-    let below = below.into_iter().map(|path| path_in(workspace, path));
-    [Ok(workspace.to_owned())].into_iter().chain(below).collect()
+    Ok(tops)
 }
 
 /// The settings of repositories below the workspace that hold a token. They are read each time, because nothing about

@@ -85,7 +85,8 @@ impl KeptInRepository {
             return Ok(known.keeps_closed);
         }
         // A rule is about paths of the workspace.
-        let inside = top.strip_prefix(workspace).ok().and_then(workspace_path).unwrap_or_default();
+        let inside =
+            top.strip_prefix(workspace).ok().map(place_of).and_then(workspace_path).unwrap_or_default();
         let is_closed = |path: &[u8]| {
             let names = [WorkspacePath::from_bytes(path), inside.join_bytes(path)];
             names.iter().flatten().any(|path| deny.matching(path).is_some())
@@ -93,5 +94,14 @@ impl KeptInRepository {
         let answer = repository.keeps(is_closed).map_err(|error| error.to_string())?;
         last.insert(top.to_owned(), KnownAnswer { state, deny: deny.clone(), keeps_closed: answer });
         Ok(answer)
+    }
+}
+
+/// Where the files of a repository are, or were, for one in git's own folder: a submodule is mostly called by its place.
+fn place_of(inside: &Path) -> &Path {
+    let mut rest = inside.components();
+    match rest.find(|part| part.as_os_str() == ".git") {
+        Some(_) => rest.as_path().strip_prefix("modules").unwrap_or(Path::new("")),
+        None => inside,
     }
 }
