@@ -37,23 +37,32 @@ export function settings(): Settings {
     enabled: unlessOff(config, "enabled"),
     background: values(config, "background", "auto").every((said) => said === "always") ? "always" : "auto",
     speculation: unlessOff(config, "speculation"),
-    provider: config.get<Provider>("provider", "openai"),
-    model: config.get("model", "").trim(),
-    baseUrl: config.get("baseUrl", "").trim(),
-    window: positive(config.get("window", 0)),
-    price: priceOf(config.get<unknown>("price")),
-    mode: config.get<ApprovalMode>("mode", "auto-edit"),
-    aheadWrites: config.get<"ask" | "boundary">("aheadWrites", "ask"),
-    tab: config.get<"take" | "insert">("tab", "take"),
+    provider: own<Provider>(config, "provider", "openai"),
+    model: own(config, "model", "").trim(),
+    baseUrl: own(config, "baseUrl", "").trim(),
+    window: positive(own(config, "window", 0)),
+    price: priceOf(own<unknown>(config, "price", undefined)),
+    mode: own<ApprovalMode>(config, "mode", "auto-edit"),
+    aheadWrites: own<"ask" | "boundary">(config, "aheadWrites", "ask"),
+    tab: own<"take" | "insert">(config, "tab", "take"),
     candidates: Math.min(3, ...values(config, "candidates", 1).map((said) => (typeof said === "number" ? Math.max(1, said) : 1))),
     deny: denied(config),
     tools: toolsSaid(config),
-    editorTools: config.get<unknown[]>("editorTools", []).filter((name): name is string => typeof name === "string" && name !== ""),
+    editorTools: own<unknown[]>(config, "editorTools", []).filter((name): name is string => typeof name === "string" && name !== ""),
     index: unlessOff(config, "index"),
     rules: unlessOff(config, "rules"),
-    recording: config.get("recording", "").trim(),
+    recording: own(config, "recording", "").trim(),
     binary: ownBinary(config),
   };
+}
+
+/**
+ * The user's own value, whatever the workspace says, even if a version of VS Code ignores the scope of the setting: which
+ * model is asked and where, what asks, and what Tab does are not for whoever wrote a workspace to say.
+ */
+function own<Value>(config: vscode.WorkspaceConfiguration, name: string, otherwise: Value): Value {
+  const found = config.inspect<Value>(name);
+  return found?.globalValue ?? found?.defaultValue ?? otherwise;
 }
 
 /**
@@ -62,8 +71,7 @@ export function settings(): Settings {
  */
 function values(config: vscode.WorkspaceConfiguration, name: string, otherwise: unknown): unknown[] {
   const found = config.inspect<unknown>(name);
-  const own = found?.globalValue ?? found?.defaultValue ?? otherwise;
-  return [own, found?.workspaceValue, found?.workspaceFolderValue].filter((value) => value !== undefined);
+  return [own(config, name, otherwise), found?.workspaceValue, found?.workspaceFolderValue].filter((value) => value !== undefined);
 }
 
 /** A setting that is on until somebody turns it off. */
@@ -86,18 +94,14 @@ function priceOf(given: unknown): ModelFacts["price"] {
 /** The denied patterns. A workspace can add to those of the user, but not remove any. */
 function denied(config: vscode.WorkspaceConfiguration): string[] {
   const found = config.inspect<string[]>("deny");
-  const own = found?.globalValue ?? found?.defaultValue ?? [];
   const added = [found?.workspaceValue, found?.workspaceFolderValue].flatMap((list) => list ?? []);
-  return [...new Set([...own, ...added])].filter((pattern) => typeof pattern === "string" && pattern !== "");
+  return [...new Set([...own<string[]>(config, "deny", []), ...added])].filter((pattern) => typeof pattern === "string" && pattern !== "");
 }
 
-/**
- * The user's own value. A workspace cannot choose the program that runs on the machine, even if a version of VS Code
- * ignores the scope of the setting.
- */
+/** The program that runs on the machine. No default counts either, which another extension may set. */
 function ownBinary(config: vscode.WorkspaceConfiguration): string {
-  const own = config.inspect<unknown>("binary")?.globalValue;
-  return typeof own === "string" ? own.trim() : "";
+  const binary = config.inspect<unknown>("binary")?.globalValue;
+  return typeof binary === "string" ? binary.trim() : "";
 }
 
 /** The policy tables as they are written. The agent reports wrong entries. */

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type * as headstart from "headstart";
 import { type Shell, aboutCommands } from "../../src/session/shell.js";
-import { settings } from "../../src/settings.js";
+import { settings, type Settings } from "../../src/settings.js";
 import { findProgram } from "../../src/shell/find.js";
 import { KeptOutput } from "../../src/shell/kept-output.js";
 import { BINARY, alone, isAlive, machine, open, program, ran, request, says, talk, until, waitsFor } from "./shell-machine.js";
@@ -79,6 +79,45 @@ test("a workspace may have less done than its user said, and never more", () => 
     configuration[name] = { globalValue, workspaceValue, workspaceFolderValue };
     assert.equal(settings()[name], expected, `${name}: ${globalValue}, ${workspaceValue}, ${workspaceFolderValue}`);
     delete configuration[name];
+  }
+});
+
+/** What a hostile workspace sets, and what its user then has, who has said the first and nothing. */
+test("each setting that the extension has is its user's own, or comes to the strictest of what is said", () => {
+  const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { configuration: { properties: Record<string, { scope?: string; default?: unknown }> } } };
+  const cases: Record<string, [own: unknown, hostile: unknown, withOwn: unknown, withNone: unknown]> = {
+    enabled: [false, true, false, true],
+    background: ["auto", "always", "auto", "auto"],
+    speculation: [false, true, false, true],
+    provider: ["ollama", "recording", "ollama", "openai"],
+    model: ["mine", "theirs", "mine", ""],
+    baseUrl: ["https://mine.example", "https://theirs.example", "https://mine.example", ""],
+    window: [9000, 1, 9000, undefined],
+    price: [{ input: 3, output: 15 }, { input: 0, output: 0 }, { input: 3, output: 15 }, undefined],
+    mode: ["default", "yolo", "default", "auto-edit"],
+    tools: [{ shell: "ask" }, { shell: "automatic" }, { shell: "ask" }, {}],
+    editorTools: [["mine"], ["*"], ["mine"], []],
+    aheadWrites: ["boundary", "ask", "boundary", "ask"],
+    tab: ["insert", "take", "insert", "take"],
+    candidates: [1, 3, 1, 1],
+    deny: [["keys/"], [], ["keys/"], []],
+    index: [false, true, false, true],
+    rules: [false, true, false, true],
+    binary: ["/opt/headstart", "/w/evil", "/opt/headstart", ""],
+    recording: ["mine.json", "theirs.json", "mine.json", ""],
+  };
+  assert.deepEqual(Object.keys(cases).sort(), Object.keys(contributes.configuration.properties).map((name) => name.replace("headstart.", "")).sort(), "a case for each setting");
+  for (const [name, [own, hostile, withOwn, withNone]] of Object.entries(cases)) {
+    const defaultValue = contributes.configuration.properties[`headstart.${name}`]?.default;
+    for (const [globalValue, expected] of [[own, withOwn], [undefined, withNone]]) {
+      for (const there of [{ workspaceValue: hostile }, { workspaceFolderValue: hostile }, { workspaceValue: hostile, workspaceFolderValue: hostile }]) {
+        configuration[name] = { globalValue, defaultValue, ...there };
+        const had = settings()[name as keyof Settings];
+        // What the agent takes for the user's is theirs; it refuses a table of a project that loosens.
+        assert.deepEqual(name === "tools" ? (had as Settings["tools"]).user : had, expected, `${name}: ${JSON.stringify(configuration[name])}`);
+        delete configuration[name];
+      }
+    }
   }
 });
 

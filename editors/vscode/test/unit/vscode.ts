@@ -44,7 +44,7 @@ export const lm = {
 };
 
 /** The settings; a test sets them. */
-export const configuration: Record<string, { globalValue?: unknown; workspaceValue?: unknown; workspaceFolderValue?: unknown }> = {};
+export const configuration: Record<string, { defaultValue?: unknown; globalValue?: unknown; workspaceValue?: unknown; workspaceFolderValue?: unknown }> = {};
 
 const nothing = () => ({ dispose: () => {} });
 
