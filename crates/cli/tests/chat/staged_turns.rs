@@ -200,8 +200,9 @@ fn what_k_would_keep_is_there_when_the_conversation_goes_on() {
 /// A process that dies after the write and before it notes it leaves a record of what is written already.
 #[test]
 fn what_was_written_just_before_a_kill_is_not_offered_again() {
-    let script = "echo 1 > local.db; mkdir empty; ln -s notes.txt link; echo 2 > $(printf 'na\\357me')\n";
-    for answer in ["y\r", "k\r"] {
+    let files = "echo 1 > local.db; mkdir empty; ln -s notes.txt link; echo 2 > $(printf 'na\\357me')\n";
+    let commit = "echo 1 > local.db; echo 2 > made.txt; git add made.txt; git commit -qm made\n";
+    for (script, answer) in [(files, "y\r"), (files, "k\r"), (commit, "y\r"), (commit, "k\r")] {
         let project = with_views().shell(0, "sh make.sh").says(0, "It is done.");
         project.session.write("project/make.sh", script);
         let mut arguments = project.arguments("default");

@@ -118,14 +118,21 @@ pub(super) fn left_by_others(parts: &ConversationParts) -> Option<String> {
 /// Whether a commit in this workspace was of just this, or of this with what can be kept besides, and the files are as it
 /// left them.
 fn is_written(parts: &ConversationParts, finished: &Finished) -> bool {
-    let beside = finished.git.as_ref().map(GitChange::beside);
     let turns = parts.tree.kept_turns().unwrap_or_default();
     let is_made = |changes: &ChangeSet| {
-        let digest = changes.digest_with(beside.as_deref());
-        turns.iter().any(|turn| turn.commits.contains(&digest))
-            && changes.changes.iter().all(|change| is_made_at(&parts.workspace, change))
+        let is_committed = match &finished.git {
+            None => turns.iter().any(|turn| turn.commits.contains(&changes.digest())),
+            Some(git) => turns.iter().flat_map(|turn| &turn.beside).any(|beside| is_same(git, beside)),
+        };
+        is_committed && changes.changes.iter().all(|change| is_made_at(&parts.workspace, change))
     };
     is_made(&finished.changes) || !finished.keepable.is_empty() && is_made(&finished.with_kept().changes)
+}
+
+/// Whether this is the same change of a repository. Where its objects are kept differs: a record has its own copy.
+fn is_same(git: &GitChange, beside: &str) -> bool {
+    let without_objects = |git: &GitChange| GitChange { objects: None, ..git.clone() };
+    GitChange::try_from(beside).is_ok_and(|made| without_objects(&made) == without_objects(git))
 }
 
 /// Whether every file is as these changes leave it, and they change nothing but files.
