@@ -49,6 +49,9 @@ pub struct Delta {
     /// Why there may be more, because a server had not finished or was cut off; `None` if this is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
+    /// Whether a server had not finished, so that the same question may have more of an answer later.
+    #[serde(skip)]
+    pub unfinished: bool,
 }
 
 /// Compares the diagnostics before an edit with those after it.
@@ -97,6 +100,7 @@ pub fn compare(before: &[Diagnostic], after: &[Diagnostic], edits: &[FileEdit<'_
         gone: limited(left),
         old: limited(old),
         partial: None,
+        unfinished: false,
     }
 }
 
@@ -114,6 +118,7 @@ impl Delta {
             gone_count: self.gone_count + other.gone_count,
             old_count: self.old_count + other.old_count,
             partial: self.partial.or(other.partial),
+            unfinished: self.unfinished || other.unfinished,
         }
     }
 }

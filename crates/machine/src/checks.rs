@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
-use headstart_speculation::Check;
+use headstart_speculation::{Check, Checker};
 
 use crate::config::{CheckSetting, ShadowConfig};
 use crate::environment::Environment;
@@ -94,19 +94,24 @@ impl Checks {
         }
     }
 
-    /// The check for work that changes these paths; `None` if there is none.
-    pub(crate) fn of(&self, changed: &[WorkspacePath]) -> Option<Check> {
+    /// Who checks work that changes these paths; `None` if nobody is to.
+    pub(crate) fn of(&self, changed: &[WorkspacePath]) -> Option<Checker> {
         match &self.setting {
             CheckSetting::Off => None,
-            CheckSetting::Line(line) => Some(Check { line: line.clone(), time: self.time }),
+            CheckSetting::Line(line) => Some(Checker::Command(Check { line: line.clone(), time: self.time })),
             CheckSetting::Found => {
-                let line = KNOWN.iter().find_map(|known| self.line(known, changed))?;
-                Some(Check { line, time: self.time.min(MAX_TIME) })
+                // Where no program of a check is installed, its line says so when it runs: nobody looked at the work.
+                let line = [true, false]
+                    .into_iter()
+                    .find_map(|there| KNOWN.iter().find_map(|known| self.line(known, changed, there)));
+                let command = |line| Checker::Command(Check { line, time: self.time.min(MAX_TIME) });
+                Some(line.map_or(Checker::Servers, command))
             }
         }
     }
 
-    fn line(&self, known: &KnownCheck, changed: &[WorkspacePath]) -> Option<String> {
+    /// The line of a check for these paths, if one of its programs is installed, or (not `there`) whether it is or not.
+    fn line(&self, known: &KnownCheck, changed: &[WorkspacePath], there: bool) -> Option<String> {
         let is_about = |path: &WorkspacePath| {
             known.about.iter().any(|end| path.as_str().is_some_and(|path| path.ends_with(end)))
         };
@@ -119,7 +124,10 @@ impl Checks {
         if !is_meant || !is_built || !changed.iter().any(is_about) {
             return None;
         }
-        let program = known.programs.iter().find(|program| self.has_program(program))?;
+        let program = match known.programs.iter().find(|program| self.has_program(program)) {
+            None if !there => known.programs.last(),
+            found => found,
+        }?;
         Some(format!("{program} {}", known.arguments))
     }
 
@@ -153,7 +161,10 @@ mod tests {
         let line = |setting: CheckSetting, changed: &str| {
             let settings = ShadowConfig { check: setting, ..ShadowConfig::default() };
             let checks = Checks::new(work.to_str().unwrap(), &settings, &environment);
-            checks.of(&[WorkspacePath::parse(changed).unwrap()]).map(|check| check.line)
+            match checks.of(&[WorkspacePath::parse(changed).unwrap()])? {
+                Checker::Command(check) => Some(check.line),
+                Checker::Servers => Some("servers".to_owned()),
+            }
         };
         let found = |changed: &str| line(CheckSetting::Found, changed);
         let program = |path: PathBuf| {
@@ -163,24 +174,32 @@ mod tests {
         };
         fs::write(work.join("Cargo.toml"), "").unwrap();
         program(programs.join("cargo"));
-        assert_eq!(found("src/lib.rs"), None, "nobody has built it, so it would take long");
+        assert_eq!(
+            found("src/lib.rs").as_deref(),
+            Some("servers"),
+            "nobody has built it, so it would take long"
+        );
         fs::create_dir(work.join("target")).unwrap();
         assert_eq!(found("src/lib.rs").as_deref(), Some("cargo check --quiet --all-targets"));
-        assert_eq!(found("README.md"), None);
+        assert_eq!(found("README.md").as_deref(), Some("servers"));
         fs::write(work.join("tsconfig.json"), "").unwrap();
         program(programs.join("tsc"));
-        assert_eq!(found("a.ts"), None);
+        assert_eq!(found("a.ts").as_deref(), Some("servers"));
         fs::create_dir(work.join("node_modules")).unwrap();
-        assert_eq!(found("a.ts").as_deref(), Some("tsc --noEmit"));
+        assert_eq!(found("a.ts").as_deref(), Some("tsc --noEmit"), "the one of the user");
         program(work.join("node_modules/.bin/tsc"));
         assert_eq!(found("a.ts").as_deref(), Some("node_modules/.bin/tsc --noEmit"));
         fs::write(work.join("pyproject.toml"), "[project]\n").unwrap();
         program(programs.join("pytest"));
-        assert_eq!(found("a.py"), None);
+        assert_eq!(found("a.py").as_deref(), Some("servers"), "nothing says that it is pytest");
         fs::write(work.join("pyproject.toml"), "[tool.pytest.ini_options]\n").unwrap();
         assert_eq!(found("a.py").as_deref(), Some("pytest -q"));
         fs::write(work.join("go.mod"), "").unwrap();
-        assert_eq!(found("a.go"), None, "there is no go");
+        assert_eq!(
+            found("a.go").as_deref(),
+            Some("go vet ./..."),
+            "there is no go, and the check will say so"
+        );
         program(programs.join("go"));
         assert_eq!(found("a.go").as_deref(), Some("go vet ./..."));
         assert_eq!(line(CheckSetting::Off, "a.go"), None);

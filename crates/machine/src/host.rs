@@ -9,7 +9,7 @@ use headstart_context::ResolvedMentions;
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
-    AtBoundary, Attachments, Check, Consent, Finished, Freshness, Host, PromptOrigin, Staging,
+    AtBoundary, Attachments, Checker, Consent, Finished, Freshness, Host, PromptOrigin, Staging,
 };
 use headstart_tool_gate::{GateContext, Verdict};
 use tokio::sync::{mpsc, oneshot};
@@ -181,7 +181,7 @@ impl Host for NativeHost {
         changed.await.unwrap_or_default()
     }
 
-    fn check(&self, changed: &[WorkspacePath]) -> Option<Check> {
+    fn check(&self, changed: &[WorkspacePath]) -> Option<Checker> {
         self.checks.as_ref()?.of(changed)
     }
 

@@ -2,10 +2,20 @@
 
 use std::time::Duration;
 
+use headstart_toolbox::FinalLook;
 use serde::{Deserialize, Serialize};
 
 /// How many characters of a check's output go back to the model: the last ones, because the errors are summed up there.
 const MAX_REPORTED: usize = 6_000;
+
+/// Who checks completed work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Checker {
+    /// A command of the project.
+    Command(Check),
+    /// The language servers for the files that changed, because no command is known.
+    Servers,
+}
 
 /// A command that says whether a project's files are in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +26,11 @@ pub struct Check {
     pub time: Duration,
 }
 
-/// The result of a check of completed work.
+/// The result of a check of completed work: of a command, or of a language server where the project has no check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckResult {
-    /// The command line.
+    /// The command line, or the name of the server.
     pub command: String,
     /// Whether it found nothing wrong.
     pub passed: bool,
@@ -49,6 +59,18 @@ impl CheckResult {
     /// Whether it ran and found something wrong.
     pub fn failed(&self) -> bool {
         !self.passed && self.not_run.is_none()
+    }
+
+    /// The result of a look at all that is staged, and what the model reads of it if there are new errors.
+    pub(crate) fn of_look(look: FinalLook, millis: u64) -> (Self, Option<String>) {
+        let FinalLook { by, new_errors } = look;
+        let (errors, not_run) = match new_errors {
+            Ok(errors) => (errors, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        let report = (!errors.is_empty()).then(|| failure_report(&by, &errors.join("\n")));
+        let passed = errors.is_empty() && not_run.is_none();
+        (Self { command: by, passed, not_run, tests: None, millis }, report)
     }
 
     pub(crate) fn not_run(check: &Check, why: String) -> Self {

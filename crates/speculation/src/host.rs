@@ -7,7 +7,7 @@ use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
-use crate::{ApprovalRequest, Attachments, Check, Finished, Limits};
+use crate::{ApprovalRequest, Attachments, Checker, Finished, Limits};
 
 /// Whose prompt the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub trait Host: Send + Sync {
 
     /// The check for completed work that changes these paths. It runs in the work's view, is judged like a command
     /// ahead, and counts against the limits. What it changes is dropped. By default there is no check.
-    fn check(&self, _changed: &[WorkspacePath]) -> Option<Check> {
+    fn check(&self, _changed: &[WorkspacePath]) -> Option<Checker> {
         None
     }
 

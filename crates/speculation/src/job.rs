@@ -7,6 +7,8 @@ use headstart_forked_query::{CacheSafeParams, Message, Role};
 use headstart_overlay_fs::Overlay;
 use headstart_overlay_fs::Tree as _;
 use headstart_tool_gate::Decision;
+use headstart_toolbox::ToolContext;
+use headstart_workspace_path::WorkspacePath;
 
 use crate::base_view::BaseView;
 use crate::check::failure_report;
@@ -18,14 +20,16 @@ use crate::lock::lock;
 use crate::next_suggestion::next_suggestion;
 use crate::shadow::{self, ViewRunner};
 use crate::step_slot::StepSlot;
-use crate::turn_loop::{Progress, SharedProgress, TurnLoop};
+use crate::turn_loop::{Progress, SharedProgress, TurnLoop, millis};
 use crate::{
-    Attachments, Check, CheckResult, Cost, Ending, Engine, Event, Finished, Limits, PromptOrigin,
+    Attachments, Check, CheckResult, Checker, Cost, Ending, Engine, Event, Finished, Limits, PromptOrigin,
     Speculation, Step, Transcript,
 };
 
 /// If less time than this is left, a failure does not go back to the model.
 const MIN_TIME_LEFT: Duration = Duration::from_secs(5);
+/// This part of the time of the work may go into waiting for a language server that is still loading.
+const LOOK_SHARE: u32 = 10;
 
 /// Everything that the work of a speculation needs.
 pub(crate) struct SpeculationJob {
@@ -149,7 +153,10 @@ impl SpeculationJob {
         if paths.is_empty() {
             return None;
         }
-        let check = self.engine.host.check(&paths)?;
+        let check = match self.engine.host.check(&paths)? {
+            Checker::Command(check) => check,
+            Checker::Servers => return self.look_at_all(executor, &paths).await,
+        };
         let context = self.engine.host.gate_context();
         let verdict = self.engine.gate.judge_command_ahead(&check.line, &context);
         let has_views = shadow::views_allowed(&context) && executor.view_runner.tier().is_some();
@@ -165,6 +172,28 @@ impl SpeculationJob {
         let failed = result.failed().then(|| failure_report(&result.command, &output));
         lock(&self.progress).check = Some(result);
         failed
+    }
+
+    /// What the model reads of the new errors that language servers find in all that is staged. They may be loading still
+    /// when the work is the first of a conversation, so a share of its time goes into waiting for them.
+    async fn look_at_all(&self, executor: &SpeculativeExecutor, paths: &[WorkspacePath]) -> Option<String> {
+        let (gate, began) = (self.engine.host.gate_context(), self.engine.host.now());
+        let context = ToolContext {
+            view: &self.overlay,
+            gate: &gate,
+            limits: &self.engine.limits.tools,
+            hardened: None,
+            consented: false,
+            attended: false,
+        };
+        let share = (self.engine.limits.time / LOOK_SHARE).min(self.time_left());
+        let look = executor.tools.toolbox.look_at_all(paths, share, context).await?;
+        let millis = millis(self.engine.host.now().saturating_sub(began));
+        lock(&self.progress).cost.work_ms += millis;
+        let (result, report) = CheckResult::of_look(look, millis);
+        self.events.send(Event::Checked(result.clone()));
+        lock(&self.progress).check = Some(result);
+        report
     }
 
     fn time_left(&self) -> Duration {

@@ -155,7 +155,7 @@ mod view_times;
 pub use accept::{AcceptError, Acceptance, Accepted, ConflictResolution, StartError, accept};
 pub use approval::{AcceptAnswers, ApprovalRequest};
 pub use call_state::{CallInput, CallStage, CallState, CallStates, InvalidTransition, Origin};
-pub use check::{Check, CheckResult};
+pub use check::{Check, CheckResult, Checker};
 pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};

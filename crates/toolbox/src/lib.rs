@@ -127,7 +127,7 @@ pub use more::{
     BackgroundOutput, BackgroundRunner, BackgroundState, CommittedFile, Repository, RepositoryStatus,
     background_tools, more_declarations, more_tools, view_diff_tool,
 };
-pub use tool::{EditObserver, Tool, ToolContext};
+pub use tool::{EditObserver, FinalLook, Tool, ToolContext};
 pub use tool_error::ToolError;
 pub use toolbox::{Toolbox, ViewCallOutput, edited_file};
 pub use views::{

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
@@ -60,6 +61,26 @@ impl ToolContext<'_> {
 pub trait EditObserver: Send + Sync {
     /// `edit` or `write_file` staged this file. The returned text is added to their answer; `None` for nothing.
     async fn on_edit(&self, path: &WorkspacePath, context: ToolContext<'_>) -> Option<String>;
+
+    /// The model calls its work done, and these files are staged. Unlike an edit, this may wait up to `time` for whoever is
+    /// still loading the project. `None` if nobody looks at files of these kinds.
+    async fn look_at_all(
+        &self,
+        _staged: &[WorkspacePath],
+        _time: Duration,
+        _context: ToolContext<'_>,
+    ) -> Option<FinalLook> {
+        None
+    }
+}
+
+/// What an observer says of all that is staged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinalLook {
+    /// Who looked: the name of a language server.
+    pub by: String,
+    /// The new errors, a line for each, or why nobody looked.
+    pub new_errors: Result<Vec<String>, String>,
 }
 
 /// A tool that an agent can call.

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headstart_forked_query::{ToolCall, ToolSchema};
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
@@ -10,8 +11,8 @@ use crate::arguments::malformed_arguments;
 use crate::output::{truncate_error, truncate_output};
 use crate::tools::{Edit, Glob, Grep, Ls, ReadFile, Shell, WriteFile};
 use crate::{
-    CommandRunner, EditObserver, PartialOutput, PriorGitChanges, Tool, ToolContext, ToolError, ToolOutput,
-    ViewId, ViewOutput, ViewSupport, Wording,
+    CommandRunner, EditObserver, FinalLook, PartialOutput, PriorGitChanges, Tool, ToolContext, ToolError,
+    ToolOutput, ViewId, ViewOutput, ViewSupport, Wording,
 };
 
 /// The tools of one agent.
@@ -201,6 +202,17 @@ impl Toolbox {
             }
             None => Ok(answer),
         }
+    }
+
+    /// What the observer of edits says of all that is staged, for which it may wait up to `time`; `None` if there is no
+    /// observer, or none for files of these kinds.
+    pub async fn look_at_all(
+        &self,
+        staged: &[WorkspacePath],
+        time: Duration,
+        context: ToolContext<'_>,
+    ) -> Option<FinalLook> {
+        self.observer.as_ref()?.look_at_all(staged, time, context).await
     }
 
     /// Whether commands of the built-in `shell` can run in views. Those of a host's tool in its place cannot.

@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, pending};
 use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
-    AtBoundary, Attachments, CallPreview, Check, Consent, Finished, Freshness, Host, PromptOrigin, Staging,
+    AtBoundary, Attachments, CallPreview, Checker, Consent, Finished, Freshness, Host, PromptOrigin, Staging,
     Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, CallRef, DenyRules, GateContext, SessionRule, Verdict};
@@ -127,7 +127,7 @@ impl Host for ConversationHost {
         self.host.freshness()
     }
 
-    fn check(&self, changed: &[WorkspacePath]) -> Option<Check> {
+    fn check(&self, changed: &[WorkspacePath]) -> Option<Checker> {
         self.host.check(changed)
     }
 

@@ -209,7 +209,7 @@ fn two_that_run_ahead_at_the_same_time_see_nothing_of_each_other() {
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
     let before = chat.project.session.tree();
     chat.send("begin\r");
-    chat.wait_for("ready · 1 file +1 -0");
+    chat.wait_for("1 failed");
     let (all, changed) = &*read;
     let missing = |all: &mut BTreeMap<String, Vec<String>>| {
         ["write the tests", "commit this"].iter().any(|one| all.get(*one).is_none_or(|read| read.len() < 3))

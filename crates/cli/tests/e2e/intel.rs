@@ -93,6 +93,35 @@ fn work_ahead_reads_the_errors_of_its_own_edits_and_the_workspace_shows_nothing(
     assert_eq!(session.text("a.mock").as_deref(), Some("one\nuse c.mock\n"));
 }
 
+/// Where the project has no check of its own, a server looks at all that is staged before it is called done. It starts
+/// with the first edit at the latest, and may still be loading then.
+#[test]
+fn what_is_staged_is_looked_at_before_it_is_called_done() {
+    let settings = "start = 'lazy'";
+    let works = |part: &str, calls: &[Value]| {
+        let mut session = session(part, settings);
+        let config = fs::read_to_string(session.home().join(".config/headstart/config.toml")).unwrap();
+        // Nothing waits for a server after an edit.
+        session.write("home/.config/headstart/config.toml", config.replace("'25s'", "'1ms'"));
+        session.speculate(&turns(calls), "auto-edit").0
+    };
+    let outcome = works("good", &[edit("one", "ERR")]);
+    let finished = outcome.finished();
+    assert_eq!(finished["status"], "completed", "{outcome}");
+    let check = &finished["check"];
+    assert_eq!((&check["command"], &check["passed"]), (&json!("mock"), &json!(false)), "{outcome}");
+    assert!(check.get("notRun").is_none(), "{outcome}");
+    let outcome = works("good", &[edit("one", "uno")]);
+    assert_eq!(outcome.finished()["check"]["passed"], true, "{outcome}");
+    let outcome = works("crash", &[edit("one", "uno")]);
+    let check = &outcome.finished()["check"];
+    assert_eq!((&check["command"], &check["passed"]), (&json!("mock"), &json!(false)), "{outcome}");
+    assert!(check["notRun"].as_str().is_some_and(|why| why.contains("out of luck")), "{outcome}");
+    let unknown = call("write_file", &json!({"file_path": "notes.txt", "content": "ERR\n"}));
+    let outcome = works("good", &[unknown]);
+    assert!(outcome.finished().get("check").is_none(), "{outcome}");
+}
+
 #[test]
 fn nothing_of_a_closed_file_is_answered_even_by_a_server_that_looks_for_it() {
     let mut session = session("good", "");
@@ -306,26 +335,32 @@ fn speculate_until(
     session.speculate(recording, "auto-edit")
 }
 
-/// The server starts without anything prepared, on a crate without dependencies.
-#[test]
-fn rust_analyzer_tells_the_errors_of_work_ahead() {
+/// A crate without dependencies that nobody has built.
+fn crate_for_rust_analyzer(settings: &str) -> Session {
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
     let folder = |name: &str, below: &str| {
         let folder = std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from);
         folder.to_str().unwrap().to_owned()
     };
-    let mut session = Session::new()
+    let session = Session::new()
         .variable("HEADSTART_SHADOW", "")
         .variable("CARGO_HOME", &folder("CARGO_HOME", ".cargo"))
         .variable("RUSTUP_HOME", &folder("RUSTUP_HOME", ".rustup"));
     session
-        .write("home/.config/headstart/config.toml", "[code-intel]\nafter_edit = '25s'\n")
+        .write("home/.config/headstart/config.toml", settings)
         .write(
             "project/Cargo.toml",
             "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
         )
         .write("project/.gitignore", "target\nCargo.lock\n")
         .write("project/src/lib.rs", "pub fn one() -> u32 { 1 }\n");
+    session
+}
+
+/// The server starts without anything prepared.
+#[test]
+fn rust_analyzer_tells_the_errors_of_work_ahead() {
+    let mut session = crate_for_rust_analyzer("[code-intel]\nafter_edit = '25s'\n");
     let before = session.hash();
     let look = call("diagnostics", &json!({"paths": ["src/lib.rs"]}));
     let edit = |from: &str, to: &str| {
@@ -345,6 +380,20 @@ fn rust_analyzer_tells_the_errors_of_work_ahead() {
     );
     assert!(!read[3].contains("new error") && read[4] == "nothing new", "{outcome}");
     assert_eq!(session.hash(), before);
+}
+
+/// The first work of a conversation, with the settings that everybody has: nobody has built the crate, so no command
+/// checks it, and the server is still loading when the edit is answered.
+#[test]
+#[ignore = "rust-analyzer has to load the standard library within half a minute: .ci/long"]
+fn rust_analyzer_looks_at_the_first_work_ahead() {
+    let mut session = crate_for_rust_analyzer("");
+    let edit =
+        call("edit", &json!({"file_path": "src/lib.rs", "old_string": "{ 1 }", "new_string": "{ true }"}));
+    let (outcome, _) = session.speculate(&turns(&[edit]), "auto-edit");
+    let check = &outcome.finished()["check"];
+    assert_eq!((&check["command"], &check["passed"]), (&json!("rust-analyzer"), &json!(false)), "{outcome}");
+    assert!(check.get("notRun").is_none(), "{outcome}");
 }
 
 #[test]

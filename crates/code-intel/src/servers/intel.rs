@@ -260,6 +260,20 @@ impl CodeIntel {
         keys.filter(|key| running.contains(key)).map(|key| self.adapter(&key).name.clone()).next()
     }
 
+    /// The name of the first server for one of these files, whether it runs or not. Linters do not count.
+    #[cfg(feature = "tools")]
+    pub(crate) async fn first_server_of(&self, paths: &[WorkspacePath]) -> Option<String> {
+        for path in paths {
+            let keys = self.server_keys(path, &Snapshot::unchanged()).await.into_iter().flatten();
+            let mut servers =
+                keys.map(|key| self.adapter(&key)).filter(|server| server.role == Role::Language);
+            if let Some(server) = servers.next() {
+                return Some(server.name.clone());
+            }
+        }
+        None
+    }
+
     /// Resolves after `time`, by the host's clock.
     #[cfg(feature = "tools")]
     pub(crate) async fn sleep(&self, time: std::time::Duration) {

@@ -5,15 +5,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::{BoxFuture, Either, FutureExt as _, select};
 use headstart_overlay_fs::{Overlay, WorkspacePath};
-use headstart_toolbox::{EditObserver, ToolContext};
+use headstart_toolbox::{EditObserver, FinalLook, ToolContext};
 
 use super::snapshot_of;
-use crate::{CodeIntel, Delta, Diagnostic, IntelError, Severity};
+use crate::{CodeIntel, Delta, Diagnostic, IntelError, Severity, Snapshot};
+
+/// How long to wait before a server that loads the project is asked again.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Tells the model at once which errors its edit caused, if a server is warm and finishes within a short time.
 ///
 /// What comes too late is told after a later edit of the same overlay. A server that does not run is started for
-/// later edits. An error is told once.
+/// later edits. An error is told once. Where work is called done, a server that is still loading is waited for.
 pub struct EditDiagnostics {
     intel: CodeIntel,
     time: Duration,
@@ -33,6 +36,18 @@ impl EditDiagnostics {
     /// `time` is the longest that an edit waits; 800 ms is usual.
     pub fn new(intel: CodeIntel, time: Duration) -> Self {
         Self { intel, time, known: Mutex::default() }
+    }
+
+    /// The new errors of a state, asked for again as long as a server loads the project.
+    async fn patiently(&self, snapshot: &Snapshot) -> Result<Delta, IntelError> {
+        loop {
+            match self.intel.diagnostics(snapshot, &[], Severity::Error).await {
+                Ok(delta) if delta.unfinished && delta.new.is_empty() => {}
+                Err(IntelError::Loading { .. }) => {}
+                answer => return answer,
+            }
+            self.intel.sleep(BETWEEN_LOOKS).await;
+        }
     }
 
     fn with<T>(&self, overlay: &Arc<Overlay>, work: impl FnOnce(&mut OverlayState) -> T) -> T {
@@ -87,6 +102,31 @@ impl EditObserver for EditDiagnostics {
         };
         let server = self.intel.server_of(path).await.unwrap_or_default();
         self.with(context.view, |known| describe_new_errors(known, &server, &delta, was_pending))
+    }
+
+    async fn look_at_all(
+        &self,
+        staged: &[WorkspacePath],
+        time: Duration,
+        context: ToolContext<'_>,
+    ) -> Option<FinalLook> {
+        if self.time.is_zero() {
+            return None;
+        }
+        let by = self.intel.first_server_of(staged).await?;
+        // What an edit still waits for is about an older state.
+        drop(self.with(context.view, |known| known.pending.take()));
+        let snapshot = snapshot_of(context);
+        let late = format!("it was still at work after {} s, so nobody looked", time.as_secs());
+        let new_errors = match select(self.patiently(&snapshot).boxed(), self.intel.sleep(time).boxed()).await
+        {
+            Either::Left((Err(IntelError::Missing { .. }), _)) => return None,
+            Either::Left((Ok(Delta { new, partial: Some(why), .. }), _)) if new.is_empty() => Err(why),
+            Either::Left((Ok(delta), _)) => Ok(delta.new.iter().map(Diagnostic::line_for_model).collect()),
+            Either::Left((Err(error), _)) => Err(error.to_string()),
+            Either::Right(_) => Err(late),
+        };
+        Some(FinalLook { by, new_errors })
     }
 }
 

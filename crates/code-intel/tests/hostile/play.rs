@@ -68,14 +68,19 @@ impl FakeServer {
                 self.documents.remove(&uri);
             }
             "initialize" if self.part == "sleeps" => {}
-            "initialize" => answer(
-                message,
-                &json!({ "capabilities": {
-                "positionEncoding": "utf-8",
-                "hoverProvider": true, "renameProvider": true, "definitionProvider": true,
-                "documentSymbolProvider": true, "codeActionProvider": { "resolveProvider": false },
-            } }),
-            ),
+            "initialize" => {
+                if self.part == "starts slowly" {
+                    std::thread::sleep(Duration::from_millis(700));
+                }
+                answer(
+                    message,
+                    &json!({ "capabilities": {
+                    "positionEncoding": "utf-8",
+                    "hoverProvider": true, "renameProvider": true, "definitionProvider": true,
+                    "documentSymbolProvider": true, "codeActionProvider": { "resolveProvider": false },
+                } }),
+                );
+            }
             method if message.get("id").is_some() => self.handle_request(method, message),
             _ => {}
         }

@@ -7,7 +7,9 @@ use headstart_code_intel::{EditDiagnostics, Settings, declarations, tools};
 use headstart_forked_query::ToolCall;
 use headstart_overlay_fs::{Overlay, Quota, Tree as _};
 use headstart_tool_gate::{DenyRule, DenyRules, GateContext, Role};
-use headstart_toolbox::{ToolContext, ToolError, ToolLimits, ToolOutput, Toolbox};
+use headstart_toolbox::{
+    EditObserver as _, FinalLook, ToolContext, ToolError, ToolLimits, ToolOutput, Toolbox,
+};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
@@ -15,13 +17,14 @@ use super::trials::{FILES, settings, trial};
 use crate::support::{TestProject, path};
 
 pub(crate) fn all() -> Vec<Trial> {
-    let trials: [(&str, fn()); 6] = [
+    let trials: [(&str, fn()); 7] = [
         ("the tools are declared", declared),
         ("arguments are named where they are wrong", arguments),
         ("a closed file is neither read nor shown", closed),
         ("a step sees what all below it staged", stacked),
         ("an error is told with the edit that made it, once", after_edit),
         ("what comes too late follows a later edit", too_late),
+        ("all that is staged is looked at when a server has loaded, or it is said that nobody looked", last),
     ];
     trials.into_iter().map(trial).collect()
 }
@@ -235,4 +238,38 @@ fn too_late() {
         told.ends_with("\n[mock: 1 new error in a.mock, before this edit]\na.mock:1:5: error: uno ERR"),
         "{told}"
     );
+}
+
+fn last() {
+    let look = |part: &str, time: Duration, question: Duration, file: &str, text: &str| {
+        let world = TestProject::new(&FILES, Settings { request_timeout: question, ..settings(part) });
+        let observer = EditDiagnostics::new(world.intel.clone(), Duration::from_millis(1));
+        let (overlay, gate, limits) = (world.overlay(), GateContext::default(), ToolLimits::default());
+        let context = ToolContext {
+            view: &overlay,
+            gate: &gate,
+            limits: &limits,
+            hardened: None,
+            consented: false,
+            attended: false,
+        };
+        async_io::block_on(async {
+            overlay.write(&path(file), text.as_bytes().to_vec()).await.unwrap();
+            observer.look_at_all(&[path(file)], time, context).await
+        })
+    };
+    // The server takes longer to start than one question may, so the first questions only learn that it is loading.
+    let short = Duration::from_millis(500);
+    let errors = |look: Option<FinalLook>| look.unwrap().new_errors;
+    let found = look("starts slowly", TIME, short, "a.mock", "ERR one\n").unwrap();
+    assert_eq!(
+        (found.by.as_str(), found.new_errors),
+        ("mock", Ok(vec!["a.mock:1:1: error: ERR one".to_owned()]))
+    );
+    assert_eq!(errors(look("starts slowly", TIME, short, "a.mock", "one\n")), Ok(Vec::new()));
+    let late = "it was still at work after 0 s, so nobody looked".to_owned();
+    assert_eq!(errors(look("sleeps", Duration::from_millis(300), short, "a.mock", "one\n")), Err(late));
+    let ended = errors(look("crash", TIME, TIME, "a.mock", "one\n")).unwrap_err();
+    assert!(ended.starts_with("mock ended; its last words: "), "{ended}");
+    assert_eq!(look("good", TIME, TIME, "notes.txt", "ERR\n"), None, "no server knows such a file");
 }

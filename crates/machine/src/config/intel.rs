@@ -72,7 +72,7 @@ impl Default for IntelConfig {
             servers: 3,
             memory: MemoryShare::Percent(25),
             idle: Duration::from_secs(15 * 60),
-            in_session: false,
+            in_session: true,
             adapters: Adapter::standard(),
         }
     }

@@ -1,14 +1,18 @@
 //! The project's own check runs on work that the model calls done.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::StreamExt;
 use futures::executor::block_on;
 use headstart_forked_query::{Role, check_pairing};
-use headstart_speculation::{Check, Ending, Event, Finished};
+use headstart_speculation::{Check, Checker, Ending, Event, Finished};
 use headstart_tool_gate::ApprovalMode;
-use headstart_toolbox::ScriptedRun;
+use headstart_toolbox::{EditObserver, FinalLook, ScriptedRun, ToolContext};
+use headstart_workspace_path::WorkspacePath;
 use serde_json::json;
 
 use crate::shadow::{ViewFixture, changed, with_views};
@@ -20,7 +24,7 @@ const ERROR: &str = "error[E0308]: mismatched types";
 fn checking(answers: impl IntoIterator<Item = Reply>) -> ViewFixture {
     let with_views = with_views(ApprovalMode::AutoEdit, answers);
     let check = Check { line: LINE.to_owned(), time: Duration::from_secs(20) };
-    *with_views.fixture.host.check.lock().unwrap() = Some(check);
+    *with_views.fixture.host.check.lock().unwrap() = Some(Checker::Command(check));
     with_views
 }
 
@@ -167,11 +171,86 @@ fn a_check_that_cannot_say_anything_of_the_files_is_named_with_the_reason() {
         &|with_views| with_views.fixture.host.rules.lock().unwrap().views = false;
     said(not_run(Some(failed()), without), 0, "");
     let needs_host = Check { line: "sudo make check".to_owned(), time: Duration::from_secs(20) };
-    let with_sudo: &dyn Fn(&ViewFixture) =
-        &|with_views| *with_views.fixture.host.check.lock().unwrap() = Some(needs_host.clone());
+    let with_sudo: &dyn Fn(&ViewFixture) = &|with_views| {
+        *with_views.fixture.host.check.lock().unwrap() = Some(Checker::Command(needs_host.clone()));
+    };
     said(not_run(None, with_sudo), 0, "sudo");
     // Nothing was changed, so there is nothing to check.
     let with_views = checking([calls([read("src/lib.rs")]), says("Done.")]);
     let (_, finished) = with_views.fixture.speculate("do it");
     assert!(finished.check.is_none() && runs(&with_views) == 0);
+}
+
+/// Looks with these results, one after the other, and keeps what it was asked for.
+struct ScriptedLooks {
+    results: Mutex<VecDeque<Result<Vec<String>, String>>>,
+    asked: Mutex<Vec<(Vec<String>, Duration)>>,
+}
+
+#[async_trait]
+impl EditObserver for ScriptedLooks {
+    async fn on_edit(&self, _: &WorkspacePath, _: ToolContext<'_>) -> Option<String> {
+        None
+    }
+
+    async fn look_at_all(
+        &self,
+        staged: &[WorkspacePath],
+        time: Duration,
+        _: ToolContext<'_>,
+    ) -> Option<FinalLook> {
+        self.asked.lock().unwrap().push((staged.iter().map(ToString::to_string).collect(), time));
+        let new_errors = self.results.lock().unwrap().pop_front()?;
+        Some(FinalLook { by: "gopls".to_owned(), new_errors })
+    }
+}
+
+/// Where the project has no command, a language server looks at all that is staged, for a share of the time.
+#[test]
+fn where_no_command_is_known_servers_look() {
+    let looks = |results: &[Result<&str, &str>], answers: Vec<Reply>| {
+        let mut with_views = with_views(ApprovalMode::AutoEdit, answers);
+        *with_views.fixture.host.check.lock().unwrap() = Some(Checker::Servers);
+        let owned = |result: &Result<&str, &str>| match result {
+            Ok(error) => {
+                Ok(Some((*error).to_owned()).into_iter().filter(|error| !error.is_empty()).collect())
+            }
+            Err(why) => Err((*why).to_owned()),
+        };
+        let observer = Arc::new(ScriptedLooks {
+            results: Mutex::new(results.iter().map(owned).collect()),
+            asked: Mutex::default(),
+        });
+        let toolbox = with_views.fixture.engine.toolbox.clone();
+        with_views.fixture.engine.toolbox = toolbox.with_edit_observer(observer.clone());
+        let (_, finished) = with_views.fixture.speculate("do it");
+        assert_eq!(finished.ending, Ending::Completed);
+        let asked = observer.asked.lock().unwrap().clone();
+        (finished, asked)
+    };
+    let error = "src/lib.rs:1:1: error: no";
+    let (finished, asked) = looks(&[Ok("")], vec![calls([edit()]), says("Done.")]);
+    assert_eq!(finished.check.as_ref().unwrap().words(), "gopls passes");
+    assert_eq!(asked, [(vec!["src/lib.rs".to_owned()], Duration::from_secs(30))]);
+    let (finished, asked) = looks(&[Err("it was still loading")], vec![calls([edit()]), says("Done.")]);
+    let check = finished.check.as_ref().unwrap();
+    assert_eq!(
+        (check.passed, check.not_run.as_deref(), asked.len()),
+        (false, Some("it was still loading"), 1)
+    );
+    assert!(!check.failed());
+    // An error goes back to the model once.
+    let mends = vec![
+        calls([edit()]),
+        says("Done."),
+        calls([read("src/lib.rs"), write("src/lib.rs", "mended\n")]),
+        says("Mended."),
+    ];
+    let (finished, asked) = looks(&[Ok(error), Ok("")], mends);
+    assert!(finished.check.as_ref().unwrap().passed && asked.len() == 2);
+    let told = words(&finished);
+    assert!(told.len() == 2 && told[1].contains(error) && told[1].contains("`gopls`"), "{told:?}");
+    // Nobody looks at files of these kinds.
+    let (finished, asked) = looks(&[], vec![calls([edit()]), says("Done.")]);
+    assert_eq!((finished.check.clone(), asked.len()), (None, 1));
 }

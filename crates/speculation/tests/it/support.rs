@@ -17,8 +17,8 @@ use headstart_forked_query::{
 };
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
 use headstart_speculation::{
-    Acceptance, Accepted, AtBoundary, CallPreview, Check, Consent, Engine, Events, Finished, Freshness, Host,
-    Limits, Speculation, Step, StepAbove,
+    Acceptance, Accepted, AtBoundary, CallPreview, Checker, Consent, Engine, Events, Finished, Freshness,
+    Host, Limits, Speculation, Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, ToolError, Toolbox};
@@ -139,7 +139,7 @@ pub(crate) struct TestHost {
     /// A time, and the paths that changed since then.
     pub(crate) changed_since: Mutex<(u64, Vec<WorkspacePath>)>,
     pub(crate) freshness: Mutex<Freshness>,
-    pub(crate) check: Mutex<Option<Check>>,
+    pub(crate) check: Mutex<Option<Checker>>,
     pub(crate) reports_call_states: AtomicBool,
     pub(crate) confines_nothing: AtomicBool,
     /// How long the user thinks about each question.
@@ -221,7 +221,7 @@ impl Host for TestHost {
         if unix_ms == *moment { paths.clone() } else { Vec::new() }
     }
 
-    fn check(&self, _changed: &[WorkspacePath]) -> Option<Check> {
+    fn check(&self, _changed: &[WorkspacePath]) -> Option<Checker> {
         self.check.lock().unwrap().clone()
     }
 

@@ -35,6 +35,7 @@ impl Server {
         self.latest = partial.is_none().then(|| Baseline::of(&open, &wanted, after.clone()));
 
         let mut delta = compare_states(snapshot, paths, least, &before, &after);
+        delta.unfinished = partial.is_some();
         delta.partial = partial;
         Ok(delta)
     }

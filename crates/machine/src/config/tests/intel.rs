@@ -60,7 +60,7 @@ fn what_is_wrong_with_language_servers_is_named() {
             "code-intel.memory: a project can only have less done, and yours is 25%",
         ),
         (
-            "",
+            "[code-intel]\nstart = 'lazy'\n",
             "[code-intel]\nstart = 'session'\n",
             "code-intel.start: a project can only have less done, and yours is lazy",
         ),
