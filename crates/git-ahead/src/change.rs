@@ -13,6 +13,9 @@ pub struct GitChange {
     /// The objects that the repository lacks, if the change needs any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Objects>,
+    /// The contents that git-LFS keeps beside the objects and that the repository lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub large: Vec<LargeFile>,
     /// Branches, tags and other refs. `HEAD` is only among them if it is detached before and after.
     pub refs: Vec<RefChange>,
     /// Where `HEAD` is, before and after.
@@ -41,6 +44,16 @@ pub struct Objects {
     pub len: u64,
     /// How many objects are in it.
     pub count: u32,
+}
+
+/// A content that git-LFS keeps, of which commits have only a pointer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LargeFile {
+    /// The SHA-256 of the content, by which pointers name it.
+    pub oid: ObjectName,
+    /// The blob with the content, among the objects of the change.
+    pub blob: ObjectName,
 }
 
 /// A ref that changed.
@@ -298,6 +311,7 @@ mod tests {
         GitChange {
             format: ObjectFormat::Sha1,
             objects: None,
+            large: Vec::new(),
             refs: vec![made, moved],
             head: Head::Unchanged { branch: Some(main) },
             index: Index { base: None, entries: vec![entry] },

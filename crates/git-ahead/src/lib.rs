@@ -26,6 +26,7 @@
 //! let change = GitChange {
 //!     format: ObjectFormat::Sha1,
 //!     objects: None,
+//!     large: Vec::new(),
 //!     refs: vec![RefChange { name: main.clone(), old: Some(old), new: Some(new), commits: 1, subjects: vec!["Add tests".to_owned()] }],
 //!     head: Head::Unchanged { branch: Some(main) },
 //!     index: Default::default(),
@@ -44,6 +45,8 @@
 //!   tables, each), a merge or rebase that is not
 //!   finished, remote-tracking refs, replaced objects, a stash on top of another one, and a branch in the place of
 //!   another's folder (`a/b` for `a`).
+//! * Contents that git-LFS keeps in `.git/lfs/objects` come along with a commit. Where it keeps them elsewhere, a commit
+//!   with a pointer to a new one is refused. They also stay among git's own objects until git collects what nobody names.
 //! * A linked worktree, a submodule, a partial clone, and a repository whose folder is a link are not supported.
 //! * What the work's commands wrote to reflogs stays in the view: an accept is a single entry.
 //! * Hooks of the repository run where the command ran, in the view. An accept runs none, nor any other program that
@@ -74,7 +77,7 @@ mod os;
 #[cfg(feature = "os")]
 mod settings;
 
-pub use change::{GitChange, Head, Index, IndexEntry, Objects, RefChange, Staged, Unstaged};
+pub use change::{GitChange, Head, Index, IndexEntry, LargeFile, Objects, RefChange, Staged, Unstaged};
 #[cfg(all(feature = "os", windows))]
 pub use elsewhere::{Git, Reader, Repository, Snapshot, Surroundings};
 pub use error::GitError;

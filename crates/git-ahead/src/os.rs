@@ -4,6 +4,7 @@ mod apply_to_view;
 mod folder;
 mod head;
 mod index;
+mod large;
 mod locks;
 mod objects;
 mod offer;

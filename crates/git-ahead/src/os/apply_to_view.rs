@@ -11,7 +11,7 @@ use super::program::RepositoryPaths;
 use super::read::Reader;
 use super::refs::Transaction;
 use super::snapshot::{FileClass, LONGEST, Snapshot, class};
-use super::{objects, private};
+use super::{large, objects, private};
 use crate::{GitChange, GitError, Head, RefChange};
 use headstart_overlay_fs::Direction;
 
@@ -51,7 +51,8 @@ impl Reader {
         {
             new.put(&self.git, &folder::open(&at.folder)?)?;
         }
-        write_back(&copy, &at, &view)
+        write_back(&copy, &at, &view)?;
+        large::write(&self.git, &at, &view, &change.large)
     }
 
     /// The state of a view's repository before the first command runs in it, once the earlier work that it is to show

@@ -9,6 +9,7 @@ use headstart_overlay_fs::WorkspacePath;
 
 use super::folder;
 use super::index::{self, Entries};
+use super::large;
 use super::objects;
 use super::program::{Git, RepositoryPaths};
 use super::refs::{self, Refs, Value};
@@ -98,6 +99,8 @@ impl Reader {
             return Ok(None);
         }
         if change.boundary().is_none() {
+            change.large =
+                large::take_new(&self.git, &found.view, (&view, &real), (found.before, found.after))?;
             self.take_objects(&found, &listed.base, &mut change, (state, pack))?;
         }
         Ok(Some(change))
@@ -138,7 +141,16 @@ impl Reader {
         other.sort();
         other.dedup();
         let format = found.before.layout.format;
-        Ok(GitChange { format, objects: None, refs: changes, head, index, paths: Vec::new(), other })
+        Ok(GitChange {
+            format,
+            objects: None,
+            large: Vec::new(),
+            refs: changes,
+            head,
+            index,
+            paths: Vec::new(),
+            other,
+        })
     }
 
     fn refs(
@@ -237,7 +249,9 @@ impl Reader {
         let staged = staged.filter(|staged| staged.mode != "160000").map(|staged| &staged.object);
         let wanted: BTreeSet<ObjectName> =
             change.refs.iter().filter_map(|change| change.new.as_ref()).chain(staged).cloned().collect();
-        let wanted: Vec<ObjectName> = wanted.into_iter().collect();
+        let named: Vec<ObjectName> = wanted.into_iter().collect();
+        let large = change.large.iter().map(|file| file.blob.clone());
+        let wanted: Vec<ObjectName> = named.iter().cloned().chain(large).collect();
         let known: Vec<ObjectName> = refs.values().chain([head]).filter_map(object).cloned().collect();
         change.objects = objects::pack(git, &found.view, &wanted, &known, (state, pack))?;
         // The accept does the same, in the user's repository: what would fail then fails now.
@@ -247,9 +261,15 @@ impl Reader {
         let index = || if change.index.is_empty() { Ok(()) } else { index::check(git, base, &change.index) };
         let subjects = || change.refs.iter().map(|change| self.subjects(base, change)).collect();
         let paths = || self.paths(base, change);
-        let ((connected, paths), (index, subjects)): (_, (_, Result<Vec<_>, _>)) =
-            both(|| both(|| objects::check_connected(git, base, &wanted), paths), || both(index, subjects));
+        let real = folder::open(&found.real.folder)?;
+        let pointers = || {
+            large::check_pointers(git, &found.view, (&named, &known), (&change.large, found.before, &real))
+        };
+        let connected = || objects::check_connected(git, base, &wanted);
+        let (((connected, pointers), paths), (index, subjects)): (_, (_, Result<Vec<_>, _>)) =
+            both(|| both(|| both(connected, pointers), paths), || both(index, subjects));
         connected?;
+        pointers?;
         index?;
         change.paths = paths?;
         for (change, (commits, subjects)) in change.refs.iter_mut().zip(subjects?) {
@@ -328,6 +348,9 @@ fn index_of(found: &Found<'_>, listed: &Listed, other: &mut Vec<String>) -> Inde
 fn others(found: &Found<'_>) -> Vec<String> {
     let (old, new) = (&found.before.others, &found.after.others);
     let names = old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name));
+    // A new content of git-LFS comes along; one that is gone or differs does not.
+    let large = found.before.large.iter().filter(|(name, len)| found.after.large.get(*name) != Some(len));
+    let names = names.chain(large.map(|(name, _)| name));
     let mut other: Vec<String> = names.map(|name| folder::told(name)).collect();
     for (name, old) in &found.before.logs {
         match found.after.logs.get(name) {
@@ -381,6 +404,7 @@ fn only_other(path: &str) -> GitChange {
     GitChange {
         format: crate::ObjectFormat::default(),
         objects: None,
+        large: Vec::new(),
         refs: Vec::new(),
         head: Head::Unchanged { branch: None },
         index: Index::default(),

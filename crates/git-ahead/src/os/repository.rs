@@ -13,7 +13,7 @@ use super::read::both;
 use super::refs::{self, Transaction, Value};
 use super::settle::{self, JournalNote};
 use super::steps::reach;
-use super::{folder, head, objects};
+use super::{folder, head, large, objects};
 use crate::{GitChange, GitError, Head, ObjectName, RefChange};
 
 /// How often to try for the lock of the index if another git has it: one second in total.
@@ -114,6 +114,10 @@ impl Repository {
         if let Some(objects) = &change.objects {
             reach("objects")?;
             objects::bring(&self.git, at, &self.state, objects)?;
+        }
+        if !change.large.is_empty() {
+            reach("large files")?;
+            large::write(&self.git, at, &folder::open(&at.folder)?, &change.large)?;
         }
         reach("connected")
     }

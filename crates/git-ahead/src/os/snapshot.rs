@@ -9,6 +9,7 @@ use headstart_overlay_fs::ContentHash;
 use tempfile::TempDir;
 
 use super::folder::{self, Kind, ReadBudget};
+use super::large;
 use super::private::{self, Layout};
 use super::program::RepositoryPaths;
 use crate::GitError;
@@ -35,6 +36,8 @@ pub struct Snapshot {
     pub(super) logs: BTreeMap<String, Vec<u8>>,
     /// Whether it is the state of a view that shows earlier work, and not the user's.
     pub(super) is_of_work: bool,
+    /// The contents that git-LFS keeps, with their lengths. Each has the name of its content, so none is read.
+    pub(super) large: BTreeMap<String, u64>,
     /// All other files.
     pub(super) others: BTreeMap<String, Stamp>,
 }
@@ -55,7 +58,9 @@ pub(super) enum FileClass {
     Log,
     /// Objects, which are recognised by their names.
     Object,
-    /// Notes that git leaves for people and does not read.
+    /// Contents that git-LFS keeps.
+    Large,
+    /// Notes that git leaves for people and does not read, and what git-LFS remembers for itself.
     Note,
     /// Everything else: configuration, hooks, unfinished merges.
     Other,
@@ -94,7 +99,7 @@ impl Snapshot {
         let to = folder::open(folder.path())?;
         let mut room = ReadBudget::new();
         let (mut loose, mut logs, mut others) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        let (mut index, mut layout) = (None, Layout::default());
+        let (mut index, mut layout, mut large) = (None, Layout::default(), BTreeMap::new());
         for entry in folder::walk(git, "", &mut room, &|path| class(path) != FileClass::Object)? {
             let path = entry.path;
             let class = class(&path);
@@ -129,6 +134,9 @@ impl Snapshot {
                     let content = content.as_deref().map(ContentHash::of);
                     others.insert(path, Stamp { len, content });
                 }
+                FileClass::Large => {
+                    large.insert(path, len);
+                }
                 FileClass::Object | FileClass::Note => {}
             }
         }
@@ -138,7 +146,7 @@ impl Snapshot {
                 others.insert(path.to_owned(), stamp);
             }
         }
-        Ok(Self { folder, layout, index, loose, logs, is_of_work: false, others })
+        Ok(Self { folder, layout, index, loose, logs, is_of_work: false, large, others })
     }
 
     /// Makes it a repository, with the objects in another folder.
@@ -159,6 +167,10 @@ pub(super) fn class(path: &str) -> FileClass {
         // Made by `git gc` for servers that offer plain files; no local git reads it.
         "info" if path == "info/refs" => FileClass::Note,
         "logs" => FileClass::Log,
+        "lfs" if large::is_content(path) => FileClass::Large,
+        "lfs" if ["lfs/tmp/", "lfs/cache/", "lfs/logs/"].iter().any(|folder| path.starts_with(folder)) => {
+            FileClass::Note
+        }
         _ if path != first => FileClass::Other,
         "HEAD" | "packed-refs" | "shallow" | "index" => FileClass::State,
         _ if first.starts_with("sharedindex.") => FileClass::State,

@@ -15,6 +15,7 @@ mod full;
 mod killed;
 mod kinds;
 mod laid;
+mod large;
 mod meanwhile;
 mod programs;
 mod world;

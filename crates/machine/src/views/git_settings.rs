@@ -18,7 +18,7 @@ use crate::git;
 use crate::system::FileNumbers as _;
 
 /// Settings that determine what a commit contains, and say nothing about how a server is reached.
-const SHOWN: [&str; 17] = [
+const SHOWN: [&str; 18] = [
     "commit.cleanup",
     "commit.gpgsign",
     "core.autocrlf",
@@ -30,6 +30,7 @@ const SHOWN: [&str; 17] = [
     "diff.algorithm",
     "diff.renames",
     "init.defaultbranch",
+    "lfs.storage",
     "merge.conflictstyle",
     "merge.ff",
     "rebase.autosquash",

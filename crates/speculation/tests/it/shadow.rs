@@ -164,6 +164,7 @@ fn commit(digit: &str, about: &str) -> GitChange {
     let main = RefName::parse("refs/heads/main").unwrap();
     let subjects = vec!["Add tests".to_owned()];
     GitChange {
+        large: Vec::new(),
         format: ObjectFormat::Sha1,
         objects: None,
         refs: vec![RefChange {
