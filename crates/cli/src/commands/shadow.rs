@@ -359,11 +359,9 @@ fn run_in_local_view(
     let place = if keep.is_empty() { BuildOutput::OnDisk } else { BuildOutput::InMemory };
     let json = context.output.is_json();
     // What stands in JSON is read by a program, which tells a model.
-    if let Some(why) = views.objection(deny).filter(|_| json) {
+    if json && let Some(why) = views.objection(deny) {
         return Err(failed(why));
     }
-    let mut opened = views.open_over(deny, staged, committed, place).map_err(failed)?;
-    let view = &mut opened.view;
     let program = args.command.first().map_or("", String::as_str);
     let words = match args.command.as_slice() {
         [line] if line.contains(char::is_whitespace) => {
@@ -371,7 +369,15 @@ fn run_in_local_view(
         }
         words => words.to_vec(),
     };
-    let command = views.program(&words, if json { Streams::Joined } else { Streams::Apart });
+    // Git is asked for the user's settings while the view is made.
+    let streams = if json { Streams::Joined } else { Streams::Apart };
+    let (command, opened) = std::thread::scope(|scope| {
+        let command = scope.spawn(|| views.program(&words, streams));
+        let opened = views.open_over(deny, staged, committed, place);
+        (command.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), opened)
+    });
+    let mut opened = opened.map_err(failed)?;
+    let view = &mut opened.view;
     let started = Instant::now();
     let (mut said, mut offline) =
         (OutputSink::new(json), [OfflineListener::default(), OfflineListener::default()]);
@@ -396,7 +402,7 @@ fn run_in_local_view(
     } else {
         views.read_back(view, tree, keep).map_err(failed)?
     };
-    if let Some(why) = views.told_secret(deny, &opened, said.as_bytes(), &back.changes).filter(|_| json) {
+    if json && let Some(why) = views.told_secret(deny, &opened, said.as_bytes(), &back.changes) {
         return Err(failed(why));
     }
     let (git, git_refused) =

@@ -8,9 +8,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -30,6 +32,14 @@ const LONGEST_ANSWER: u64 = 256 << 20;
 pub struct Git {
     program: PathBuf,
     path: OsString,
+    version: (u32, u32),
+}
+
+/// A program that said which git it is.
+struct KnownProgram {
+    program: PathBuf,
+    /// Its inode, length and time.
+    stamp: (u64, u64, i64, i64),
     version: (u32, u32),
 }
 
@@ -61,8 +71,26 @@ impl Git {
         let none = || GitError::NoGit { reason: "there is no git".to_owned() };
         let found = folders.map(|folder| folder.join("git")).find(|file| is_file(file));
         let mut git = Self { program: found.ok_or_else(none)?, path: path.to_owned(), version: LEAST };
-        git.version = git.checked_version()?;
+        git.version = git.known_version()?;
         Ok(git)
+    }
+
+    /// The version, for which the program is started once in this process, unless it was replaced since.
+    fn known_version(&self) -> Result<(u32, u32), GitError> {
+        static KNOWN: Mutex<Vec<KnownProgram>> = Mutex::new(Vec::new());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = self
+            .program
+            .metadata()
+            .map(|found| (found.ino(), found.size(), found.ctime(), found.ctime_nsec()));
+        let stamp = stamp.map_err(failed("version"))?;
+        let is_this = |known: &&KnownProgram| known.program == self.program && known.stamp == stamp;
+        if let Some(version) = known().iter().find(is_this).map(|known| known.version) {
+            return Ok(version);
+        }
+        let version = self.checked_version()?;
+        known().push(KnownProgram { program: self.program.clone(), stamp, version });
+        Ok(version)
     }
 
     /// Its version, major and minor.
