@@ -421,6 +421,10 @@ impl Views {
                 "it needs {missed}, which lies outside the workspace and is not shown there"
             )));
         }
+        if let Some(path) = missed::refused_write(view.workspace(), &output) {
+            let path = self.display_path(&path);
+            return Err(ToolError::no_view(format!("it writes {path}, which lies outside the workspace")));
+        }
         let mut ran = ViewOutput::of(output, (*request.staged).clone());
         ran.began_ms = u64::try_from(opened.fresh / 1_000_000).unwrap_or_default();
         ran.cost = ViewCost { time, processor: done.spent.processor, peak_bytes: done.spent.peak_bytes };

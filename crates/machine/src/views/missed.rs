@@ -1,5 +1,6 @@
 //! What a command missed that is there on this machine and not in its view: what a manifest names beside the project
-//! (`path = "../lib"`), or a package that is linked in from elsewhere (`npm link`). Its failure says nothing of the work.
+//! (`path = "../lib"`), or a package that is linked in from elsewhere (`npm link`); and what it could not write, because it
+//! lies outside (`make install`). Its failure says nothing of the work.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -58,6 +59,24 @@ impl Views {
     }
 }
 
+/// The path outside the workspace that a command which failed could not write, because all of that is read-only in a view.
+pub(super) fn refused_write(workspace: &Path, done: &CommandOutput) -> Option<PathBuf> {
+    let has_failed = done.exit_code.is_some_and(|code| code != 0);
+    let is_refusal = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        line.contains("read-only file system") || line.contains("erofs")
+    };
+    let mut paths = done.output.lines().filter(is_refusal).flat_map(|line| line.split(is_end)).map(Path::new);
+    let is_outside =
+        |path: &&Path| path.is_absolute() && path.parent().is_some() && !path.starts_with(workspace);
+    paths.find(is_outside).filter(|_| has_failed).map(Path::to_owned)
+}
+
+/// Whether a path in a message ends before this letter.
+fn is_end(letter: char) -> bool {
+    letter.is_whitespace() || "'\"`()<>,;:=[]".contains(letter)
+}
+
 /// The paths outside the workspace that exist and that an output calls missing.
 fn named_outside(workspace: &Path, directory: &WorkspacePath, output: &str) -> Vec<PathBuf> {
     let Ok(folder) = path_in(workspace, directory) else { return Vec::new() };
@@ -65,7 +84,6 @@ fn named_outside(workspace: &Path, directory: &WorkspacePath, output: &str) -> V
         let line = line.to_ascii_lowercase();
         MISSING.iter().any(|words| line.contains(words))
     };
-    let is_end = |letter: char| letter.is_whitespace() || "'\"`()<>,;:=[]".contains(letter);
     let words = output.lines().filter(is_missing).flat_map(|line| line.split(is_end));
     let mut found = Vec::new();
     for word in words.filter(|word| !word.is_empty()) {
@@ -118,6 +136,22 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn what_lies_outside_and_could_not_be_written_is_found() {
+        let refused = |code: i32, text: &str| {
+            let (output, exit_code) = (text.to_owned(), Some(code));
+            let done = CommandOutput { output, exit_code, timed_out: false, truncated: false };
+            refused_write(Path::new("/home/u/project"), &done).map(|path| path.display().to_string())
+        };
+        let make = "cp notes.txt /usr/share/x\ncp: cannot create regular file '/usr/share/x': Read-only file system\nmake: *** [install] Error 1\n";
+        assert_eq!(refused(2, make).as_deref(), Some("/usr/share/x"));
+        let node = "Error: EROFS: read-only file system, open '/opt/x/y'";
+        assert_eq!(refused(1, node).as_deref(), Some("/opt/x/y"));
+        assert_eq!(refused(0, make), None, "it went well without");
+        assert_eq!(refused(1, "touch: '/home/u/project/x': Read-only file system"), None);
+        assert_eq!(refused(1, "'/usr/share/x' is missing"), None);
+    }
 
     #[test]
     fn what_an_output_misses_outside_is_found_by_its_path_or_its_package() {
