@@ -331,6 +331,9 @@ impl Core {
         } else {
             self.followup(Followup::Keystroke { typed: false });
         }
+        if edit != EditKind::Recalled {
+            self.offer_passed_again(text);
+        }
     }
 
     /// Handles what the user does to the suggestion other than taking it.

@@ -1,7 +1,7 @@
 //! Prompts whose words ask for the work of a guess: they take it, or are told what they add to it.
 
 use headstart_budget::ledger::{Outcome, TakenBy};
-use headstart_followup_state::{Candidates, Event as Followup, Match, Meaning, filter};
+use headstart_followup_state::{Candidates, Config, Event as Followup, Match, Meaning, RequestId, filter};
 use headstart_speculation::Speculation;
 
 use super::suggestions::Offer;
@@ -54,6 +54,19 @@ impl Core {
         if let Some(PassedSuggestions { candidates, outcome }) = self.passed.take() {
             self.close_offers(&candidates, outcome);
         }
+    }
+
+    /// Offers the suggestions past which the user typed once more, with their work, as soon as the line is empty again or
+    /// is the beginning of one of them: until a prompt is sent nothing is decided.
+    pub(super) fn offer_passed_again(&mut self, text: &str) {
+        let again = self.passed.take_if(|passed| passed.candidates.any_matches(text));
+        let Some(PassedSuggestions { candidates, .. }) = again else { return };
+        let request = RequestId(self.next_number());
+        // They were on the screen before, so they are back at once.
+        let came = self.now.ms.saturating_sub(Config::default().show_delay_ms);
+        // Their work is there, so that it is not begun anew, as for suggestions that are new.
+        self.controller.handle(came, Followup::suggested(request, candidates.suggestions().clone()));
+        self.followup(Followup::Wake);
     }
 
     /// Takes the suggestion whose work this prompt asks for, in its own words or in others. The other suggestions are

@@ -103,6 +103,27 @@ fn nothing_is_dropped_while_the_user_types() {
     assert_eq!(harness.outcomes(), ["accepted"]);
 }
 
+/// A letter that is deleted again has decided nothing: the suggestion is there with its work, and Tab takes both.
+#[test]
+fn a_line_that_is_empty_again_brings_the_suggestion_back() {
+    for (typed, back) in [("w", ""), ("what", ""), ("what", "edit")] {
+        let mut harness = with_option(&HarnessOptions::default());
+        harness.agent.edited(typed, EditKind::Typed);
+        let away = harness.advance(3_000);
+        assert!(away.suggestion.is_none() && away.ahead.is_none(), "{typed:?}: {away:?}");
+        let requests = lock(&harness.model.turns).len();
+        harness.agent.edited(back, EditKind::Typed);
+        let view = harness.advance(1_000);
+        assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some(GUESS), "{back:?}");
+        assert!(view.ahead.as_ref().is_some_and(|ahead| ahead.finished.is_some()), "{back:?}");
+        assert_eq!(harness.agent.take(GUESS), Ok(()));
+        harness.advance(1_000);
+        assert_eq!(harness.file("made.txt").as_deref(), Some("edit made.txt\n"));
+        assert_eq!(harness.outcomes(), ["accepted"]);
+        assert_eq!(lock(&harness.model.turns).len(), requests, "the work was not done once more");
+    }
+}
+
 #[test]
 fn the_setting_says_what_words_take() {
     for (matching, typed, takes) in [

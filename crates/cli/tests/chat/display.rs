@@ -20,7 +20,7 @@ fn a_narrow_terminal_holds_it_all() {
     chat.wait_for_row("> add tests and more of");
     chat.wait_for_row("  them, please");
     chat.send("\x15");
-    chat.wait_for_row(">");
+    chat.wait_for_row("> add tests  [Tab]");
     assert_eq!(chat.count("please"), 0, "{}", chat.contents());
     chat.leave();
 }
