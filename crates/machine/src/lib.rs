@@ -65,6 +65,7 @@ pub mod mentions;
 pub mod model_detection;
 pub mod model_spec;
 pub mod models;
+pub mod nearest;
 pub mod output;
 pub mod parts;
 pub mod program;

@@ -2,6 +2,7 @@
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use headstart_machine::nearest::nearest;
 
 /// The error with the nearest command or option in place of those that clap found. `words` are those of the command
 /// line behind the program's name.
@@ -22,7 +23,7 @@ pub(crate) fn with_nearest(mut error: Error, root: &Command, words: &[String]) -
         let shown = command.get_arguments().chain(global).filter(|argument| !argument.is_hide_set());
         shown.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
     };
-    if let Some(nearest) = nearest(&mistyped, &known) {
+    if let Some(nearest) = nearest(&mistyped, known.iter().map(String::as_str)) {
         let value = if found == ContextKind::InvalidSubcommand {
             ContextValue::Strings(vec![nearest.to_owned()])
         } else {
@@ -40,7 +41,7 @@ fn with_near_value(mut error: Error) -> Error {
     else {
         return error;
     };
-    match nearest(mistyped, known).map(str::to_owned) {
+    match nearest(mistyped, known.iter().map(String::as_str)).map(str::to_owned) {
         Some(near) => drop(error.insert(ContextKind::SuggestedValue, ContextValue::String(near))),
         None => drop(error.remove(ContextKind::SuggestedValue)),
     }
@@ -58,34 +59,6 @@ fn invoked<'a>(root: &'a Command, words: &[String]) -> &'a Command {
         }
     }
     at
-}
-
-/// The known word that needs the fewest edits, if they are few; of several the one that is as long.
-fn nearest<'a>(mistyped: &str, known: &'a [String]) -> Option<&'a str> {
-    let length = mistyped.trim_start_matches('-').chars().count();
-    let most = (length / 3).max(1);
-    let edits = known.iter().map(|word| (edits(mistyped, word), word.len().abs_diff(mistyped.len()), word));
-    let (_, _, word) = edits.filter(|(edits, _, _)| *edits <= most).min()?;
-    Some(word)
-}
-
-/// How many letters are to be inserted, removed, replaced or exchanged with their neighbours.
-fn edits(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut rows = vec![(0..=to.len()).collect::<Vec<_>>()];
-    for (row, letter) in from.iter().enumerate() {
-        let mut next = vec![row + 1];
-        for (column, other) in to.iter().enumerate() {
-            let replaced = rows[row][column] + usize::from(letter != other);
-            let mut least = replaced.min(next[column] + 1).min(rows[row][column + 1] + 1);
-            if 0 < row && 0 < column && *letter == to[column - 1] && from[row - 1] == *other {
-                least = least.min(rows[row - 1][column - 1] + 1);
-            }
-            next.push(least);
-        }
-        rows.push(next);
-    }
-    rows[from.len()][to.len()]
 }
 
 #[cfg(test)]

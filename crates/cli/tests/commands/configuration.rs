@@ -12,7 +12,7 @@ fn mistakes_in_files_are_named_by_file_line_and_field() {
     let of_endpoint = session.run(&["chat"]);
     insta::assert_snapshot!(transcript(&[of_user, of_project, of_endpoint]), @r#"
     $ headstart chat
-    [stderr] headstart: /home/.config/headstart/config.toml:2: unknown field `turns`, expected one of `model`, `fast_model`, `base_url`, `mode`, `deny`, `deny_defaults`, `policy`, `rules`, `sessions`, `suggestions`, `speculation`, `at_boundary`, `ahead_writes`, `after_decline`, `staging`, `tab`, `match`, `markdown`, `theme`, `diff`, `editing`, `notify`, `title`, `animations`, `screen_reader`, `status`, `keys`, `candidates`, `parallel`, `fork_entries`, `compact_at`, `background`, `ledger`, `limits`, `budget`, `models`, `prices`, `requests`, `code-index`, `code-intel`, `shadow`, `tools`, `mcp`, `http_tool`, `web`, in `turns = 3`
+    [stderr] headstart: /home/.config/headstart/config.toml:2: unknown field `turns`; docs/formats.md has all names, in `turns = 3`
     [exit 1]
 
     $ headstart --json chat

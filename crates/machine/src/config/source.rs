@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::error::CliError;
+use crate::nearest::nearest;
 
 /// The most bytes of a configuration file. Such files are small; a larger one is a mistake or an attack.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -191,9 +192,26 @@ fn kind_of(error: &toml::de::Error) -> &'static str {
 /// The parser's message, with the line that it is about, because the line names the field.
 fn describe(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().trim_end().replace('\n', ", ");
+    let message = without_long_list(&message).unwrap_or(message);
     let line = error.span().and_then(|span| text.lines().nth(line_of(text, span.start) - 1));
     match line.map(str::trim).filter(|line| !line.is_empty()) {
         Some(line) => format!("{message}, in `{line}`"),
         None => message,
     }
+}
+
+/// The message about an unknown setting with the nearest name in the place of a long list of all of them.
+fn without_long_list(message: &str) -> Option<String> {
+    /// What can be read at a glance.
+    const FEW: usize = 8;
+    let (what, all) = message.strip_prefix("unknown ")?.split_once(", expected one of ")?;
+    let known: Vec<_> = all.split(", ").map(|name| name.trim_matches('`')).collect();
+    if known.len() <= FEW {
+        return None;
+    }
+    let mistyped = what.split('`').nth(1)?;
+    Some(match nearest(mistyped, known) {
+        Some(near) => format!("unknown {what}; did you mean `{near}`?"),
+        None => format!("unknown {what}; docs/formats.md has all names"),
+    })
 }

@@ -195,7 +195,7 @@ fn a_project_cannot_loosen_what_the_user_set() {
 #[test]
 fn a_mistake_is_named_by_file_line_and_field() {
     let cases = [
-        ("modle = 'x'", "1: unknown field `modle`"),
+        ("modle = 'x'", "1: unknown field `modle`; did you mean `model`?"),
         ("\n\nmode = 'fast'", "3: mode: \"fast\" is no approval mode"),
         ("mode = 3", "1: invalid type: integer `3`, expected a string, in `mode = 3`"),
         ("[limits]\nturns = 'many'", "2: invalid type: string \"many\", expected u32, in `turns = 'many'`"),
