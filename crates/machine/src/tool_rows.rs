@@ -16,20 +16,22 @@ pub struct ToolRow {
 
 /// The tools of a conversation with what the gate does with their calls, one line each.
 pub fn tool_lines(names: impl IntoIterator<Item = String>, gate: &GateContext) -> Vec<String> {
-    lines(&names.into_iter().map(|tool| row(tool, gate)).collect::<Vec<_>>())
+    lines(&names.into_iter().map(|tool| row(tool, gate)).collect::<Vec<_>>(), None)
 }
 
-/// The rows in columns.
-pub fn lines(rows: &[ToolRow]) -> Vec<String> {
+/// The rows in columns, wrapped where a screen has no more than so many.
+pub fn lines(rows: &[ToolRow], columns: Option<usize>) -> Vec<String> {
     let width = rows.iter().map(|row| row.tool.len()).max().unwrap_or_default();
-    rows.iter().map(|row| row.line(width)).collect()
-}
-
-impl ToolRow {
-    fn line(&self, width: usize) -> String {
-        let why = self.why.as_deref().unwrap_or("nothing is said of it, so the mode decides");
-        format!("{:<width$} {:<10} {}", self.tool, self.policy, output::one_line(why))
-    }
+    let margin = width + 12;
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(margin).max(20));
+    let wrapped = |row: &ToolRow| {
+        let why = row.why.as_deref().unwrap_or("nothing is said of it, so the mode decides");
+        let mut parts = output::wrapped(&output::one_line(why), room).into_iter();
+        let first = parts.next().unwrap_or_default();
+        let head = format!("{:<width$} {:<10} {first}", row.tool, row.policy);
+        std::iter::once(head).chain(parts.map(|part| format!("{:margin$}{part}", ""))).collect::<Vec<_>>()
+    };
+    rows.iter().flat_map(wrapped).collect()
 }
 
 pub fn row(tool: String, gate: &GateContext) -> ToolRow {

@@ -2,7 +2,7 @@
 
 pub(super) const STATE_DIR: &str =
     "The folder that keeps speculations [env: HEADSTART_STATE_DIR] [default: $XDG_STATE_HOME/headstart]";
-pub(super) const MODEL: &str = "PROVIDER:NAME of anthropic, gemini, openai, responses, dashscope or ollama; or replay:FILE, replay:demo [env: HEADSTART_MODEL]";
+pub(super) const MODEL: &str = "PROVIDER:NAME of anthropic, gemini, openai, responses, dashscope or ollama; or replay:FILE, in a chat also replay:demo [env: HEADSTART_MODEL]";
 pub(super) const FAST_MODEL: &str =
     "The model of suggestions and speculation, if another one [env: HEADSTART_FAST_MODEL]";
 pub(super) const BASE_URL: &str = "Where the model's provider is reached [env: HEADSTART_BASE_URL]";

@@ -285,6 +285,7 @@ pub(crate) struct Suggest {
 #[derive(Debug, Args)]
 pub(crate) struct Speculate {
     /// What the user would type
+    #[arg(value_parser = prompt)]
     pub(crate) prompt: String,
     /// The conversation so far: a JSON array of messages, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -467,7 +468,7 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 pub(crate) struct Search {
     /// What to look for: words, an identifier, a question
-    #[arg(required = true, value_name = "QUERY")]
+    #[arg(required = true, value_name = "QUERY", value_parser = prompt)]
     pub(crate) query: Vec<String>,
     /// Only at or below this path of the project
     #[arg(id = "below", long = "path", value_name = "PATH")]
@@ -577,7 +578,7 @@ fn hosts() -> PossibleValuesParser {
 
 fn prompt(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => Err("it holds no word; leave it out to type one".to_owned()),
+        "" => Err("it holds no word".to_owned()),
         prompt => Ok(prompt.to_owned()),
     }
 }

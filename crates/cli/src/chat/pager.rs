@@ -23,11 +23,15 @@ impl Chat {
 
     /// Opens what the work ahead would change, or else the whole output of the last call that printed something.
     pub(super) fn read_newest(&mut self) -> Result<(), CliError> {
-        if let Some(staged) = self.agent.staged().filter(|staged| !staged.diff().is_empty()) {
-            let diff = Passage::Diff(self.diff(&staged));
-            return self.display.read("what the work ahead would change", vec![diff], false);
-        }
         let view = self.agent.view();
+        let commits = view.ahead.as_ref().and_then(|ahead| ahead.progress.git.clone());
+        let commits = commits.map(|commits| Passage::Text(commits, Style::Plain));
+        let files = self.agent.staged().filter(|staged| !staged.diff().is_empty());
+        let files = files.map(|staged| Passage::Diff(self.diff(&staged)));
+        if commits.is_some() || files.is_some() {
+            let passages = commits.into_iter().chain(files).collect();
+            return self.display.read("what the work ahead would change", passages, false);
+        }
         let last = view.items.iter().enumerate().rev().find_map(|(place, item)| match &**item {
             Item::Call(call) => output(call).map(|_| (place, call.clone())),
             _ => None,

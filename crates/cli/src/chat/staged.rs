@@ -150,11 +150,11 @@ impl Chat {
         let keys = if self.asks_of_staged(view).is_none() {
             ""
         } else if changes_nothing(asks) {
-            " · k keeps it, d shows it"
+            " · k keeps it, d shows it; then Enter"
         } else if asks.can_keep() {
-            " · y writes, k with what is not kept, d shows, n drops"
+            " · y writes, k with what is not kept, d shows, n drops; then Enter"
         } else {
-            " · y writes, d shows, n drops"
+            " · y writes, d shows, n drops; then Enter"
         };
         let text = match not_kept_offer(asks.not_kept(), None) {
             Some(line) if changes_nothing(asks) => format!("{line}{keys}"),

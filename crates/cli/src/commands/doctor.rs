@@ -409,24 +409,10 @@ fn show(checks: &[DoctorCheck], context: &Context) -> Result<(), CliError> {
     output::print(&text(checks, context.output.columns(), context.output.style()))
 }
 
-/// The rows of a text. A command between backticks stays whole, however long it is, because it will be copied.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    /// Stands for a blank at which no row ends; `printable` lets no such character through.
-    const HELD: char = '\u{1}';
-    let held: String = text
-        .split_inclusive('`')
-        .enumerate()
-        .map(|(at, part)| if at % 2 == 1 { part.replace(' ', &HELD.to_string()) } else { part.to_owned() })
-        .collect();
-    let options =
-        textwrap::Options::new(room).break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::wrap(&held, options).into_iter().map(|row| row.replace(HELD, " ")).collect()
-}
-
 /// The checks as text: a line for each, with its help below it.
 fn text(checks: &[DoctorCheck], columns: usize, style: ColorMode) -> String {
     let room = columns.saturating_sub(MARGIN).max(20);
-    let wrapped = |text: &str| wrapped(&output::printable(text), room);
+    let wrapped = |text: &str| output::wrapped(&output::printable(text), room);
     let lines = checks.iter().flat_map(|check| {
         let state = match check.state {
             CheckStatus::Ok => style.green("ok     "),
@@ -442,23 +428,4 @@ fn text(checks: &[DoctorCheck], columns: usize, style: ColorMode) -> String {
         std::iter::once(head).chain(below).collect::<Vec<_>>()
     });
     lines.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_that_will_be_copied_stays_on_one_row() {
-        let help =
-            "the kernel refuses it; `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows it";
-        assert_eq!(
-            wrapped(help, 30),
-            [
-                "the kernel refuses it;",
-                "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
-                "allows it"
-            ]
-        );
-    }
 }

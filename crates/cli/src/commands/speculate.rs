@@ -15,7 +15,7 @@ use headstart_machine::host::NativeHost;
 use headstart_machine::intel::Intel;
 use headstart_machine::mentions::Mentions;
 use headstart_machine::models::Models;
-use headstart_machine::output::{self, Spinner};
+use headstart_machine::output::{self, PageLayout, Spinner};
 use headstart_machine::rules::Rules;
 use headstart_machine::setup::AcceptingProcess;
 use headstart_machine::store::{Draft, Record, RunningSpeculation};
@@ -217,7 +217,7 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
         if let Ending::Failed { error, .. } = &finished.ending {
             output::note(&format!("headstart: {error}"));
         }
-        output::note(&if !finished.changes.changes.is_empty() {
+        let next = if !finished.changes.changes.is_empty() {
             format!(
                 "headstart diff {id} shows the changes; accept {id} applies them; abort {id} leaves nothing"
             )
@@ -227,7 +227,8 @@ fn report(record: &Record, context: &Context) -> Result<ExitStatus, CliError> {
             format!("no file was changed; headstart show {id} shows what was done; abort {id} leaves nothing")
         } else {
             format!("nothing was done that could be accepted; headstart abort {id} leaves nothing of it")
-        });
+        };
+        output::note(PageLayout::of(context).fit(&next).trim_end());
     }
     Ok(match finished.ending.status() {
         Status::Completed => ExitStatus::Done,

@@ -4,6 +4,7 @@ use headstart_machine::config::Flags;
 use headstart_machine::context::Context;
 use headstart_machine::error::CliError;
 use headstart_machine::exit::ExitStatus;
+use headstart_machine::output::PageLayout;
 use headstart_machine::tool_rows::{lines, row};
 use headstart_machine::{output, setup, workspace};
 
@@ -21,8 +22,7 @@ pub(crate) fn run(args: &Tools, context: &Context) -> Result<ExitStatus, CliErro
     if context.output.is_json() {
         rows.iter().try_for_each(output::print_json)?;
     } else {
-        let line = |line: &String| line.clone() + "\n";
-        output::print(&lines(&rows).iter().map(line).collect::<String>())?;
+        output::print(&(lines(&rows, PageLayout::of(context).width).join("\n") + "\n"))?;
     }
     Ok(ExitStatus::Done)
 }

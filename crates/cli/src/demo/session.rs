@@ -64,7 +64,8 @@ impl DemoSession {
         reading: Duration,
     ) -> Result<(RunTiming, String), CliError> {
         let before = self.sample.hash()?;
-        let (speculation, mut events, reading) = self.ahead(printer, prompt, reading).await?;
+        let began = Instant::now();
+        let (speculation, mut events) = self.ahead(printer, prompt, reading).await?;
         while let Some(event) = events.next().await {
             printer.event("ahead", &event)?;
         }
@@ -78,6 +79,8 @@ impl DemoSession {
         }
         let next = speculation.next().await;
         let pressed = Instant::now();
+        // On a slow machine the user reads until the work is there.
+        let reading = pressed - began;
         let accepted = take(speculation.accept().await?)?;
         let done = pressed.elapsed();
         let changed = accepted.changes.iter().map(|change| change.path.to_string());
@@ -108,7 +111,7 @@ impl DemoSession {
         reading: Duration,
     ) -> Result<(), CliError> {
         let before = self.sample.hash()?;
-        let (speculation, _, _) = self.ahead(printer, prompt, reading).await?;
+        let (speculation, _) = self.ahead(printer, prompt, reading).await?;
         let staged = speculation.changes().summary().len();
         let pressed = Instant::now();
         speculation.abort();
@@ -125,14 +128,13 @@ impl DemoSession {
         Ok(())
     }
 
-    /// Starts a speculation and shows it for as long as the user reads. Returns that time, and the events that are
-    /// still to come.
+    /// Starts a speculation and shows it for as long as the user reads. Returns the events that are still to come.
     async fn ahead(
         &mut self,
         printer: &ProgressPrinter,
         prompt: &str,
         reading: Duration,
-    ) -> Result<(Speculation, Events, Duration), CliError> {
+    ) -> Result<(Speculation, Events), CliError> {
         self.number += 1;
         let id = format!("demo-{}", self.number);
         let (speculation, driver, mut events) =
@@ -147,11 +149,11 @@ impl DemoSession {
                     Some(event) => printer.event("ahead", &event)?,
                     None => break,
                 },
-                () = &mut until => return Ok((speculation, events, reading)),
+                () = &mut until => return Ok((speculation, events)),
             }
         }
         until.await;
-        Ok((speculation, events, reading))
+        Ok((speculation, events))
     }
 
     /// Runs a foreground turn to its end. The user consents to every call.

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-pub use self::page::{PageLayout, grouped, percent, seconds, table};
+pub use self::page::{PageLayout, grouped, percent, seconds, table, wrapped};
 pub use self::spinner::Spinner;
 pub use self::text::{
     ColorMode, age, call_in_full, call_on_one_line, call_title, change_line, checked_line, conflict_line,

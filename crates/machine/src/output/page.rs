@@ -87,6 +87,20 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// The rows of a text. A command between backticks stays whole, however long it is, because it will be copied.
+pub fn wrapped(text: &str, room: usize) -> Vec<String> {
+    /// Stands for a blank at which no row ends; `printable` lets no such character through.
+    const HELD: char = '\u{1}';
+    let held: String = text
+        .split_inclusive('`')
+        .enumerate()
+        .map(|(at, part)| if at % 2 == 1 { part.replace(' ', &HELD.to_string()) } else { part.to_owned() })
+        .collect();
+    let options =
+        textwrap::Options::new(room).break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(&held, options).into_iter().map(|row| row.replace(HELD, " ")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +126,19 @@ mod tests {
         }
         let pipe = PageLayout { width: None, ..layout };
         assert_eq!(broken("1234 56 789", pipe), "1234 56 789");
+    }
+
+    #[test]
+    fn a_command_that_will_be_copied_stays_on_one_row() {
+        let help =
+            "the kernel refuses it; `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` allows it";
+        assert_eq!(
+            wrapped(help, 30),
+            [
+                "the kernel refuses it;",
+                "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
+                "allows it"
+            ]
+        );
     }
 }

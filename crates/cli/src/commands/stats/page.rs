@@ -171,7 +171,7 @@ fn policy(report: &StatisticsReport, layout: PageLayout) -> String {
     }
     let (pause, saves) = (habits.pause_seconds(), experience.saves_seconds());
     rows.push(format!(
-        "work that you take saves {saves:.0} s: as long as it takes, and at most your pause of {pause:.0} s"
+        "work that you take is expected to save {saves:.0} s: as long as it takes, and at most your pause of {pause:.0} s"
     ));
     if QUIET_ROW <= habits.row {
         rows.push(format!("over all projects, the last {} suggestions were not taken", habits.row));

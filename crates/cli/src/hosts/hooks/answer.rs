@@ -63,7 +63,7 @@ pub(crate) fn decide(
         }
         CommandForm::AsText if verdict.hardened.is_some() => {
             return silent(
-                "the command only reads in a hardened form, and the product's shell would run the plain one",
+                "headstart would run it with safer options, and the product's shell runs it as it stands",
             );
         }
         CommandForm::Confined { line } => Some(line),
