@@ -11,7 +11,6 @@ mod questions;
 mod session_file;
 mod settings;
 mod staged;
-mod steps;
 mod suggestions;
 mod summary_ahead;
 mod title;
@@ -265,13 +264,10 @@ impl Core {
             Report::QueryAnswered { request, undo_report, answer, work_ms } => {
                 self.query_answered(request, undo_report, answer, work_ms);
             }
-            Report::NextKnown { request, next, why_none, above } => {
-                self.next_known(request, next, why_none, above);
-            }
+            Report::NextKnown { request, next, why_none } => self.next_known(request, next, why_none),
             Report::WorkStarted(speculation) => self.work_started(speculation),
             Report::WorkEvent { id, event } => self.work_event(&id, event),
             Report::WorkEnded { id, finished } => self.work_ended(&id, finished),
-            Report::StepStarted { below, step } => self.step_started(&below, step),
             Report::UndoFound(undo_report) => self.undo_found(undo_report),
             Report::Accepted(accepted) => self.accepted(*accepted),
             Report::StagedWritten(written) => self.staged_written(*written),
@@ -399,8 +395,8 @@ impl Core {
         match std::mem::take(&mut self.activity) {
             Activity::Idle => {}
             Activity::Opening { work, .. } => {
-                if let Some(mut work) = work {
-                    self.give_up(&mut work, Outcome::Aborted);
+                if let Some(work) = work {
+                    self.give_up(*work, Outcome::Aborted);
                 }
             }
             // The turn stays until its end is reported, because the cost is reported with it.

@@ -29,7 +29,7 @@ use headstart_speculation::{
 
 use tracing::{debug, warn};
 
-use self::host::{ConsentQuery, StartingChange, StepQuery};
+use self::host::{ConsentQuery, StartingChange};
 pub(crate) use self::host::{HostQueries, connect_host};
 use self::staged::StagedTasks;
 use self::store_queue::StoreQueue;
@@ -53,7 +53,6 @@ pub struct Driver {
     undone: Arc<UndoWatch>,
     staged: StagedTasks,
     consent_queries: mpsc::UnboundedReceiver<ConsentQuery>,
-    steps: mpsc::UnboundedReceiver<StepQuery>,
     starting_calls: mpsc::UnboundedReceiver<StartingChange>,
     /// Calls and accepts that wait until the session has all that was told before.
     held_changes: Vec<StartingChange>,
@@ -120,7 +119,6 @@ impl Driver {
             undone,
             staged: StagedTasks::new(staged),
             consent_queries: queries.consent_queries,
-            steps: queries.steps,
             starting_calls: queries.starting_calls,
             held_changes: Vec::new(),
             waiting_answers: BTreeMap::new(),
@@ -208,8 +206,7 @@ impl Driver {
                 self.query = Some(self.spawn(async move {
                     let next = accepted.next().await;
                     let why_none = accepted.no_next_reason();
-                    let above = accepted.above().await;
-                    Report::NextKnown { request, next, why_none, above }
+                    Report::NextKnown { request, next, why_none }
                 }));
             }
             Effect::LookUndone => {
@@ -297,12 +294,6 @@ impl Driver {
         }
         if let Poll::Ready(report) = self.staged.poll(context) {
             return Poll::Ready(report);
-        }
-        if let Poll::Ready(Some(StepQuery { step, answer })) = self.steps.poll_next_unpin(context) {
-            let allowed = self.shared.with(|core| core.allow_step(&step));
-            // If the work below is gone by now, nobody waits for the answer.
-            let _ = answer.send(allowed);
-            return Poll::Ready(None);
         }
         if let Some(opening) = &mut self.opening
             && let Poll::Ready(report) = opening.poll_unpin(context)
@@ -432,9 +423,6 @@ impl Driver {
     fn poll_runs(&mut self, context: &mut Context<'_>) -> Poll<Report> {
         for place in 0..self.listeners.len() {
             if let Poll::Ready(report) = self.listeners[place].poll(context) {
-                if let Report::StepStarted { step, .. } = &report {
-                    self.listeners.push(WorkListener::of_step(step.clone()));
-                }
                 return Poll::Ready(report);
             }
         }

@@ -69,7 +69,6 @@ struct AheadFields<'a> {
     ending: Option<&'a Ending>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pending_call: Option<&'a ToolCall>,
-    above: usize,
 }
 
 #[derive(Serialize)]
@@ -256,7 +255,6 @@ impl<'a> AheadFields<'a> {
             failures: finished.map(Finished::failures).unwrap_or_default(),
             ending,
             pending_call: finished.and_then(Finished::pending_call),
-            above: ahead.above,
         }
     }
 }

@@ -88,8 +88,8 @@ pub struct ModelSettings {
 /// The ports through which a conversation reaches the program around it.
 #[derive(Clone)]
 pub struct Ports {
-    /// Gate, tools, workspace, the model of the background work, and a host. The host's `consent` and `step_above` are
-    /// not asked, because a question is in the [`View`](crate::View) and the policy answers for steps.
+    /// Gate, tools, workspace, the model of the background work, and a host. The host's `consent` is not asked, because a
+    /// question is in the [`View`](crate::View).
     pub engine: Engine,
     /// The model of the user's turns.
     pub model: Arc<dyn Model>,

@@ -98,10 +98,6 @@ pub struct WorkAheadView {
     pub progress: WorkProgress,
     /// How the work ended, once it has.
     pub finished: Option<Arc<Finished>>,
-    /// How many further steps run on top of the work.
-    pub above: usize,
-    /// Whether one of these steps is still running.
-    pub above_runs: bool,
 }
 
 /// A question and its number.

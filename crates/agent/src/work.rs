@@ -12,7 +12,7 @@ use headstart_toolbox::Toolbox;
 use crate::item::CallItem;
 use crate::view::WorkAheadView;
 
-/// The work behind a suggestion, with what it has told so far, and the steps on top of it.
+/// The work behind a suggestion, with what it has told so far.
 pub(crate) struct WorkAhead {
     pub(crate) speculation: Speculation,
     /// What the work told, in order. It becomes items only when the user takes the work.
@@ -21,8 +21,6 @@ pub(crate) struct WorkAhead {
     /// How the work ended, once there is nothing more to tell.
     pub(crate) finished: Option<Arc<Finished>>,
     pub(crate) meter: RunMeter,
-    /// The next step, which runs on top of this one.
-    pub(crate) above: Option<Box<WorkAhead>>,
 }
 
 /// What work ahead has done so far.
@@ -50,14 +48,7 @@ pub struct WorkProgress {
 impl WorkAhead {
     pub(crate) fn new(unix_ms: u64, speculation: Speculation) -> Self {
         let meter = RunMeter::new(unix_ms, speculation.id());
-        Self {
-            speculation,
-            reported: Vec::new(),
-            progress: WorkProgress::default(),
-            finished: None,
-            meter,
-            above: None,
-        }
+        Self { speculation, reported: Vec::new(), progress: WorkProgress::default(), finished: None, meter }
     }
 
     pub(crate) fn add_event(&mut self, event: Event, toolbox: &Toolbox) {
@@ -84,26 +75,11 @@ impl WorkAhead {
         self.speculation.status() == Status::Running
     }
 
-    /// This step and the steps above it, the lowest first.
-    pub(crate) fn steps(&self) -> impl Iterator<Item = &Self> {
-        std::iter::successors(Some(self), |step| step.above.as_deref())
-    }
-
-    /// The step with this id: this one, or one above it.
-    pub(crate) fn find(&mut self, id: &str) -> Option<&mut Self> {
-        if self.speculation.id() == id {
-            return Some(self);
-        }
-        self.above.as_mut()?.find(id)
-    }
-
     pub(crate) fn view(&self) -> WorkAheadView {
         WorkAheadView {
             id: self.speculation.id().to_owned(),
             progress: self.progress.clone(),
             finished: self.finished.clone(),
-            above: self.steps().skip(1).count(),
-            above_runs: self.steps().skip(1).any(Self::is_running),
         }
     }
 }

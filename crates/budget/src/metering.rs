@@ -171,12 +171,6 @@ impl Metering {
         allowances
     }
 
-    /// As [`allow_runs`](Self::allow_runs), on top of `below` steps that the user has not taken yet.
-    pub fn allow_step(&self, now: u64, below: usize, guess: Guess<'_>) -> Result<Allowance, SkipReason> {
-        self.check_machine()?;
-        self.policy.allow_step(&self.experience, below, guess, now)
-    }
-
     /// What is left of what questions and work that nobody takes may cost today, in money; `None` if that limits
     /// nothing.
     pub fn left_today(&self, now: u64) -> Option<f64> {

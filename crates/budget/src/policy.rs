@@ -60,8 +60,6 @@ use crate::ledger::{Day, Kind};
 
 /// From which chance on a guess runs if the model costs nothing.
 const FREE_FROM: f64 = 0.25;
-/// From which chance on a guess runs that stands on work nobody has taken yet.
-const STEP_FROM: f64 = 0.5;
 /// A run that may not cost this many questions would not get far enough.
 const LEAST_RUN: f64 = 1.5;
 
@@ -158,23 +156,6 @@ impl Policy {
         now_ms: u64,
     ) -> Result<Allowance, SkipReason> {
         self.allow(experience, guess, 1.0, 1, now_ms)
-    }
-
-    /// As [`allow_run`](Self::allow_run), for a step on top of `below` others that the user has not taken yet: it is
-    /// taken only if they all are.
-    pub fn allow_step(
-        &self,
-        experience: &Experience,
-        below: usize,
-        guess: Guess<'_>,
-        now_ms: u64,
-    ) -> Result<Allowance, SkipReason> {
-        let chance = experience.chance(guess.said);
-        if self.mode == Mode::Auto && chance < STEP_FROM {
-            return Err(SkipReason::Unlikely { chance, from: STEP_FROM });
-        }
-        let reached: f64 = std::iter::repeat_n(chance, below).product();
-        self.allow(experience, guess, reached, 1, now_ms)
     }
 
     /// What is left of what questions and work that nobody takes may cost today, in money; `None` if the model costs

@@ -132,7 +132,7 @@ pub enum AcceptError {
         id: String,
     },
     /// It builds on work that is not accepted.
-    #[error("speculation {id} stands on {below}, which is not accepted yet; accept that one first")]
+    #[error("speculation {id} stands on {below}, which is not written yet; write that first")]
     BaseNotAccepted {
         /// The speculation.
         id: String,

@@ -1,9 +1,6 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures::FutureExt;
-use futures::channel::oneshot;
-use futures::future::Shared;
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     Change, ChangeSet, DirEntry, LeftOut, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
@@ -12,19 +9,18 @@ use headstart_overlay_fs::{
 use crate::lock::lock;
 use crate::turn_loop::SharedProgress;
 
-/// The tree on which a step builds: the work of the step below until that is accepted, and from then on the workspace,
-/// which contains that work.
+/// The tree on which work ahead stands: what turns have staged until that is written, and from then on the workspace,
+/// which contains it.
 pub(crate) struct BaseView {
-    /// The speculation below.
+    /// The layer below.
     pub(crate) id: String,
     state: Mutex<BaseState>,
     workspace: Arc<dyn Workspace>,
-    accepted: Shared<oneshot::Receiver<()>>,
 }
 
 enum BaseState {
-    Unaccepted { overlay: Arc<Overlay>, progress: SharedProgress, accepted_sender: oneshot::Sender<()> },
-    Accepted,
+    Staged { overlay: Arc<Overlay>, progress: SharedProgress },
+    Written,
 }
 
 impl BaseView {
@@ -34,59 +30,46 @@ impl BaseView {
         progress: SharedProgress,
         workspace: Arc<dyn Workspace>,
     ) -> Self {
-        let (accepted_sender, accepted) = oneshot::channel();
-        let state = Mutex::new(BaseState::Unaccepted { overlay, progress, accepted_sender });
-        Self { id, state, workspace, accepted: accepted.shared() }
+        Self { id, state: Mutex::new(BaseState::Staged { overlay, progress }), workspace }
     }
 
-    /// Notes that the work below is in the workspace.
-    pub(crate) fn accept(&self) {
-        let state = std::mem::replace(&mut *lock(&self.state), BaseState::Accepted);
-        if let BaseState::Unaccepted { accepted_sender, .. } = state {
-            // Nobody waits if there is no step above.
-            let _ = accepted_sender.send(());
-        }
+    /// Notes that what is staged below is in the workspace.
+    pub(crate) fn written(&self) {
+        *lock(&self.state) = BaseState::Written;
     }
 
-    pub(crate) fn is_accepted(&self) -> bool {
-        matches!(*lock(&self.state), BaseState::Accepted)
+    pub(crate) fn is_written(&self) -> bool {
+        matches!(*lock(&self.state), BaseState::Written)
     }
 
-    /// Waits until the work below is accepted; forever, if it never is.
-    pub(crate) async fn accepted(&self) {
-        let accepted = self.accepted.clone();
-        // The sender is dropped only with this value, or by being used.
-        let _ = accepted.await;
-    }
-
-    /// What the work below stages, unless it is accepted.
+    /// What is staged below, unless it is written.
     pub(crate) fn staged(&self) -> Option<ChangeSet> {
         match &*lock(&self.state) {
-            BaseState::Unaccepted { overlay, .. } => Some(overlay.change_set()),
-            BaseState::Accepted => None,
+            BaseState::Staged { overlay, .. } => Some(overlay.change_set()),
+            BaseState::Written => None,
         }
     }
 
-    /// What the work below did to the repository, unless it is accepted.
+    /// What the turns below did to the repository, unless it is written.
     pub(crate) fn git(&self) -> Option<GitChange> {
         match &*lock(&self.state) {
-            BaseState::Unaccepted { progress, .. } => lock(progress).git.clone(),
-            BaseState::Accepted => None,
+            BaseState::Staged { progress, .. } => lock(progress).git.clone(),
+            BaseState::Written => None,
         }
     }
 
-    /// What the commands of the work below wrote and an accept does not bring, unless it is accepted.
+    /// What the commands of the turns below wrote and a write does not bring, unless that is over.
     pub(crate) fn left_out(&self) -> Vec<LeftOut> {
         match &*lock(&self.state) {
-            BaseState::Unaccepted { progress, .. } => lock(progress).left_out.rows(),
-            BaseState::Accepted => Vec::new(),
+            BaseState::Staged { progress, .. } => lock(progress).left_out.rows(),
+            BaseState::Written => Vec::new(),
         }
     }
 
     fn tree(&self) -> Arc<dyn Tree> {
         match &*lock(&self.state) {
-            BaseState::Unaccepted { overlay, .. } => Arc::clone(overlay) as Arc<dyn Tree>,
-            BaseState::Accepted => Arc::clone(&self.workspace) as Arc<dyn Tree>,
+            BaseState::Staged { overlay, .. } => Arc::clone(overlay) as Arc<dyn Tree>,
+            BaseState::Written => Arc::clone(&self.workspace) as Arc<dyn Tree>,
         }
     }
 }

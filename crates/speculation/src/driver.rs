@@ -11,24 +11,21 @@ use futures::task::AtomicWaker;
 use crate::lock::lock;
 
 /// The future that does the work of a speculation; the host spawns or polls it. It resolves when the work is done,
-/// including the next suggestion and the steps above, or when the step that runs is aborted.
+/// including the next suggestion, or when it is aborted.
 #[must_use = "nothing happens until the driver is polled"]
 pub struct Driver {
     slot: Arc<WorkSlot>,
 }
 
-/// The work of a step; it results in the driver of the step above, if there is one.
-pub(crate) type StepWork = BoxFuture<'static, Option<Driver>>;
-
 /// Holds the work while it is not done, so that an abort can drop it at once, whichever task polls it.
 pub(crate) struct WorkSlot {
-    work: Mutex<Option<StepWork>>,
+    work: Mutex<Option<BoxFuture<'static, ()>>>,
     aborted: AtomicBool,
     waker: AtomicWaker,
 }
 
 impl WorkSlot {
-    pub(crate) fn new(work: StepWork) -> Self {
+    pub(crate) fn new(work: BoxFuture<'static, ()>) -> Self {
         Self { work: Mutex::new(Some(work)), aborted: AtomicBool::new(false), waker: AtomicWaker::new() }
     }
 
@@ -50,20 +47,17 @@ impl WorkSlot {
         self.waker.wake();
     }
 
-    fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Driver>> {
+    fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
         self.waker.register(context.waker());
         let mut work = lock(&self.work);
         let Some(future) = work.as_mut() else {
-            return Poll::Ready(None);
+            return Poll::Ready(());
         };
-        let polled = if self.is_aborted() { Poll::Ready(None) } else { future.poll_unpin(context) };
+        let polled = if self.is_aborted() { Poll::Ready(()) } else { future.poll_unpin(context) };
         if polled.is_ready() || self.is_aborted() {
             *work = None;
         }
-        match polled {
-            Poll::Pending if self.is_aborted() => Poll::Ready(None),
-            polled => polled,
-        }
+        if self.is_aborted() { Poll::Ready(()) } else { polled }
     }
 }
 
@@ -76,14 +70,7 @@ impl Driver {
 impl Future for Driver {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        loop {
-            match self.slot.poll(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => return Poll::Ready(()),
-                // The steps run in a loop and are not nested, because a user may accept any number of them.
-                Poll::Ready(Some(above)) => self.slot = above.slot,
-            }
-        }
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.slot.poll(context)
     }
 }

@@ -7,7 +7,7 @@ use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{ChangeSet, CommitOptions, Tree, WorkspacePath};
 use headstart_tool_gate::{GateContext, Verdict};
 
-use crate::{ApprovalRequest, Attachments, Checker, Finished, Limits};
+use crate::{ApprovalRequest, Attachments, Checker, Finished};
 
 /// Whose prompt the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,13 +98,6 @@ pub trait Host: Send + Sync {
         AtBoundary::default()
     }
 
-    /// Whether the next step may run as well, on top of work that nobody has accepted yet, and how; `None` means not
-    /// now. This is called only if [`Limits::depth`] leaves room. A policy answers it well; the crate
-    /// `headstart-budget` has one. By default every step may run, under the limits of the step below.
-    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
-        Some(StepAbove { id: format!("{}+", step.below), limits: step.limits })
-    }
-
     /// Whether the states of calls and the output of commands are among the [events](crate::Event). By default they are
     /// not.
     fn reports_call_states(&self) -> bool {
@@ -134,28 +127,6 @@ pub trait Host: Send + Sync {
     async fn consent_to(&self, call: &ToolCall, verdict: &Verdict, _prepared: CallPreview) -> Consent {
         self.consent(call, verdict).await
     }
-}
-
-/// A step that could run on top of completed work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The speculation on which it would build.
-    pub below: String,
-    /// The prompt that would run: the suggestion for what comes after that speculation.
-    pub prompt: String,
-    /// How likely the model called it, in percent, if it said so.
-    pub chance: Option<u8>,
-    /// What the speculation below may spend.
-    pub limits: Limits,
-}
-
-/// How a step above runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepAbove {
-    /// The id for its speculation.
-    pub id: String,
-    /// What it may spend: it has its own [`Cost`](crate::Cost).
-    pub limits: Limits,
 }
 
 /// What an accept does with work that stopped at a boundary.

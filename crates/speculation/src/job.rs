@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::channel::oneshot;
-use headstart_followup_state::{Suggestion, Suggestions};
+use headstart_followup_state::Suggestions;
 use headstart_forked_query::{CacheSafeParams, Message, Role};
 use headstart_overlay_fs::Overlay;
 use headstart_overlay_fs::Tree as _;
@@ -13,17 +13,15 @@ use headstart_workspace_path::WorkspacePath;
 use crate::base_view::BaseView;
 use crate::check::failure_report;
 use crate::clock::Clock;
-use crate::driver::Driver;
 use crate::event::EventSender;
 use crate::executor::SpeculativeExecutor;
 use crate::lock::lock;
 use crate::next_suggestion::next_suggestion;
 use crate::shadow::{self, ViewRunner};
-use crate::step_slot::StepSlot;
 use crate::turn_loop::{Progress, SharedProgress, TurnLoop, millis};
 use crate::{
     Attachments, Check, CheckResult, Checker, Cost, Ending, Engine, Event, Finished, Limits, PromptOrigin,
-    Speculation, Step, Transcript,
+    Transcript,
 };
 
 /// If less time than this is left, a failure does not go back to the model.
@@ -42,22 +40,19 @@ pub(crate) struct SpeculationJob {
     pub(crate) overlay: Arc<Overlay>,
     pub(crate) progress: SharedProgress,
     pub(crate) events: EventSender,
-    /// The steps below and this one, as a step above sees them.
-    pub(crate) steps: Vec<Arc<BaseView>>,
-    pub(crate) above: Arc<StepSlot>,
+    /// What turns of the user have staged, if the work stands on that.
+    pub(crate) below: Option<Arc<BaseView>>,
 }
 
 /// Where the work tells its progress. The receivers live as long as the handle; without a handle nobody wants to know.
 pub(crate) struct JobSenders {
     pub(crate) finished: oneshot::Sender<Arc<Finished>>,
     pub(crate) next: oneshot::Sender<Option<Suggestions>>,
-    /// Used or dropped when it is known whether there is a step above.
-    pub(crate) decided: oneshot::Sender<()>,
 }
 
 impl SpeculationJob {
-    pub(crate) async fn run(self, senders: JobSenders) -> Option<Driver> {
-        let JobSenders { finished: send_finished, next: send_next, decided } = senders;
+    pub(crate) async fn run(self, senders: JobSenders) {
+        let JobSenders { finished: send_finished, next: send_next } = senders;
         let finished = Arc::new(self.finish(self.run_prompt().await));
         let completed = finished.ending == Ending::Completed;
         let _ = send_finished.send(Arc::clone(&finished));
@@ -69,10 +64,7 @@ impl SpeculationJob {
         } else {
             None
         };
-        let _ = send_next.send(next.clone());
-        let driver = self.start_above(&finished, next?.best()).await;
-        drop(decided);
-        driver
+        let _ = send_next.send(next);
     }
 
     async fn run_prompt(&self) -> Ending {
@@ -93,9 +85,9 @@ impl SpeculationJob {
             lock(&self.progress).transcript = Transcript::with_attachments(&self.text, &attachments);
         }
         let request = self.params.fork(&self.engine.background);
-        let below = self.steps.split_last().map(|(_, below)| below.to_vec()).unwrap_or_default();
         let (toolbox, progress) = (self.engine.toolbox.clone(), Arc::clone(&self.progress));
-        let view_runner = ViewRunner::new(&self.id, toolbox, below, progress, self.events.clone());
+        let view_runner =
+            ViewRunner::new(&self.id, toolbox, self.below.clone(), progress, self.events.clone());
         let executor = self.engine.speculative_executor(&request, &self.overlay, view_runner, &self.events);
         let run = TurnLoop {
             model: &*self.engine.background.model,
@@ -201,32 +193,6 @@ impl SpeculationJob {
         self.engine.limits.time.saturating_sub(spent)
     }
 
-    /// Starts the next step on top of this one, as soon as few enough steps wait for an accept.
-    async fn start_above(&self, finished: &Finished, next: &Suggestion) -> Option<Driver> {
-        let depth = self.engine.limits.depth as usize;
-        if depth < 2 {
-            return None;
-        }
-        if let Some(lowest) = self.steps.len().checked_sub(depth) {
-            self.steps[lowest].accepted().await;
-        }
-        let limits = self.engine.limits;
-        let step =
-            Step { below: self.id.clone(), prompt: next.as_str().to_owned(), chance: next.chance(), limits };
-        let above = self.engine.host.step_above(&step).await?;
-        let engine = Engine { limits: above.limits, ..self.engine.clone() };
-        let params = self.params.extended(&finished.transcript.messages);
-        // The step need not wait for steps that are accepted.
-        let first = self.steps.len().saturating_sub(depth - 1);
-        self.above.start(|| {
-            let started =
-                Speculation::start(&engine, above.id, params, ("", &step.prompt), &self.steps[first..]);
-            let (speculation, driver, events) = started.ok()?;
-            speculation.set_events(events);
-            Some((speculation, driver))
-        })
-    }
-
     fn finish(&self, ending: Ending) -> Finished {
         let mut progress = lock(&self.progress);
         let staged = self.overlay.usage();
@@ -245,8 +211,8 @@ impl SpeculationJob {
             failed: progress.failed.rows(),
             next: None,
             cost: progress.cost,
-            // For a step on top of others, the accepted changes of the steps below would count as changes of the user.
-            viewed_ms: progress.view_times.earliest().filter(|_| self.steps.len() < 2),
+            // What the turns below write meanwhile would count as changes of the user.
+            viewed_ms: progress.view_times.earliest().filter(|_| self.below.is_none()),
             preview: progress.preview.clone(),
             check: progress.check.clone(),
         }

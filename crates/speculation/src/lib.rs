@@ -8,9 +8,8 @@
 //! [`Engine::turn`] is the same loop in the foreground: it asks the user instead of stopping, and goes on where an
 //! accepted speculation stopped.
 //!
-//! Completed work makes a suggestion for what comes after it. With [`Limits::depth`] that suggestion runs ahead too, on
-//! top of the work below ([`Speculation::above`]): after an accept of the lower step the upper one is ready, and an
-//! abort of the lower step aborts it too.
+//! Completed work makes a suggestion for what comes after it ([`Speculation::next`]). Nothing runs on top of work that
+//! nobody has taken: that would pay off only if nine of ten guesses came true.
 //!
 //! When a user takes back accepted work, in an editor or with git, [`UndoWatch`] notices it, and has the words with
 //! which the model is told.
@@ -102,10 +101,9 @@
 //! - **An accept judges paths too.** Besides every call that ran, each path in the change set and the read set goes
 //!   through the gate again. So a rule that was added meanwhile also counts behind links, and for a record that was
 //!   tampered with.
-//! - **A step stands on a base view** (`src/base_view.rs`): the overlay of the step below until that is accepted, then
-//!   the workspace. So no chain of overlays grows while a user accepts step after step, and a difference below (a
-//!   merge, an edit in between) is handled by the ordinary rules of a commit. One driver does all steps, one after the
-//!   other.
+//! - **There are two layers at most** (`src/base_view.rs`). Work ahead stands on what turns of the user have staged until
+//!   that is written, and then on the workspace. A difference below (a merge, an edit in between) is handled by the
+//!   ordinary rules of a commit.
 //! - **Ids of calls are unique in the whole conversation**, including the part that a fork leaves out
 //!   (`CacheSafeParams::call_ids`), so that an accept adds what a turn in the foreground would have added.
 //! - **A circle is found in the transcript** (`src/repetition.rs`). How often a call was answered with the same is
@@ -145,7 +143,6 @@ mod shadow;
 mod speculation;
 mod staged;
 mod start;
-mod step_slot;
 mod task;
 mod transcript;
 mod turn_loop;
@@ -160,7 +157,7 @@ pub use driver::Driver;
 pub use engine::{Engine, Turn};
 pub use event::{Event, Events};
 pub use failed_command::FailedCommand;
-pub use host::{AtBoundary, CallPreview, Consent, Freshness, Host, PromptOrigin, Staging, Step, StepAbove};
+pub use host::{AtBoundary, CallPreview, Consent, Freshness, Host, PromptOrigin, Staging};
 pub use limits::{CostLimit, Limits, RequestLimit, TaskLimits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use shadow::CHANGES_REPOSITORY;

@@ -22,10 +22,6 @@ pub struct Limits {
     pub window: Option<RequestLimit>,
     /// Wall time, without the time in which the user is asked for consent. A commit that has begun is completed.
     pub time: Duration,
-    /// How many steps run ahead of the user, each on top of the one before. With 1, the suggestion for what comes after
-    /// work that nobody has accepted yet is only suggested; with more, it runs too, if the host agrees
-    /// ([`Host::step_above`](crate::Host::step_above)).
-    pub depth: u32,
     /// How many candidates the query for what comes after the work asks for, from 1 to
     /// [`MAX_CANDIDATES`](headstart_followup_state::MAX_CANDIDATES).
     pub candidates: usize,
@@ -113,7 +109,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 20 answers, 100 messages, 400,000 tokens, five minutes, one step, eight calls at once.
+    /// 20 answers, 100 messages, 400,000 tokens, five minutes, eight calls at once.
     fn default() -> Self {
         Self {
             turns: 20,
@@ -122,7 +118,6 @@ impl Default for Limits {
             cost: None,
             window: None,
             time: Duration::from_secs(300),
-            depth: 1,
             candidates: 1,
             staged: Quota::default(),
             calls_at_once: 8,

@@ -36,19 +36,19 @@ const MAX_NAMED: usize = 3;
 pub(crate) struct ViewRunner {
     view: ViewId,
     toolbox: Toolbox,
-    /// The steps below, the lowest first.
-    below: Vec<Arc<BaseView>>,
+    /// What turns have staged below.
+    below: Option<Arc<BaseView>>,
     progress: SharedProgress,
     /// Several turns may run in the same view, each with events of its own.
     events: Mutex<EventSender>,
 }
 
 impl ViewRunner {
-    /// For the step with this id, over the steps below it.
+    /// For the work with this id, over what turns have staged.
     pub(crate) fn new(
         id: &str,
         toolbox: Toolbox,
-        below: Vec<Arc<BaseView>>,
+        below: Option<Arc<BaseView>>,
         progress: SharedProgress,
         events: EventSender,
     ) -> Self {
@@ -224,15 +224,14 @@ impl ViewRunner {
         }
     }
 
-    /// What the steps below stage that is not in the workspace yet, as one change set.
+    /// What turns have staged that is not in the workspace yet.
     fn below(&self) -> Arc<ChangeSet> {
-        let staged = self.below.iter().filter_map(|base_view| base_view.staged());
-        Arc::new(staged.reduce(|below, above| below.then(&above)).unwrap_or_default())
+        Arc::new(self.below.as_ref().and_then(|below| below.staged()).unwrap_or_default())
     }
 
-    /// What this step and the steps below that are not accepted did to the repository.
+    /// What this work and the turns below that are not written did to the repository.
     pub(crate) fn git_so_far(&self) -> PriorGitChanges {
-        let below = self.below.iter().filter_map(|base_view| base_view.git()).collect();
+        let below = self.below.iter().filter_map(|below| below.git()).collect();
         PriorGitChanges { below, step: lock(&self.progress).git.clone() }
     }
 
@@ -261,7 +260,7 @@ impl ViewRunner {
     }
 
     fn left_out_below(&self) -> Vec<LeftOut> {
-        self.below.iter().flat_map(|base_view| base_view.left_out()).collect()
+        self.below.as_ref().map(|below| below.left_out()).unwrap_or_default()
     }
 
     /// What a command took away whose only copy may have been in a view that is gone.

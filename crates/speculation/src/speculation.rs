@@ -15,7 +15,6 @@ use crate::driver::{Driver, WorkSlot};
 use crate::event::EventSender;
 use crate::job::{JobSenders, SpeculationJob};
 use crate::lock::lock;
-use crate::step_slot::StepSlot;
 use crate::turn_loop::{Progress, SharedProgress, millis};
 use crate::{
     AcceptAnswers, AcceptError, Acceptance, Accepted, Cost, Ending, Engine, Events, Finished, Origin, Staged,
@@ -44,14 +43,8 @@ struct SpeculationState {
     accept_started: AtomicBool,
     /// Whether its changes are being committed, or are committed: an abort does not undo that.
     committing: AtomicBool,
-    /// What it builds on, if that is another step.
+    /// What turns have staged, if it stands on that.
     below: Option<Arc<BaseView>>,
-    /// What the step above builds on.
-    base_view: Arc<BaseView>,
-    above: Arc<StepSlot>,
-    /// Resolves when it is known whether there is a step above.
-    decided: Shared<oneshot::Receiver<()>>,
-    events: Mutex<Option<Events>>,
 }
 
 impl SpeculationState {
@@ -63,14 +56,13 @@ impl SpeculationState {
 }
 
 impl Speculation {
-    /// `below` are the steps on which it builds, the lowest first; empty for one that builds on the workspace. The
-    /// model is told `note` before the prompt.
+    /// It stands on `below`, or else on the workspace. The model is told `note` before the prompt.
     pub(crate) fn start(
         engine: &Engine,
         id: String,
         params: CacheSafeParams,
         (note, prompt): (&str, &str),
-        below: &[Arc<BaseView>],
+        below: Option<Arc<BaseView>>,
     ) -> Result<(Self, Driver, Events), StartError> {
         let prompt = prompt.trim();
         if prompt.is_empty() {
@@ -79,21 +71,17 @@ impl Speculation {
         if prompt.starts_with('/') {
             return Err(StartError::Command { prompt: prompt.into() });
         }
-        let base = match below.last() {
+        let base = match &below {
             Some(base_view) => Arc::clone(base_view) as Arc<dyn Tree>,
             None => Arc::clone(&engine.workspace) as Arc<dyn Tree>,
         };
         let overlay = Arc::new(Overlay::new(base, engine.limits.staged));
         let text = if note.is_empty() { prompt.to_owned() } else { format!("{note}\n\n{prompt}") };
         let progress = Arc::new(Mutex::new(Progress::new(Transcript::new(&text))));
-        let (staged, workspace) = (Arc::clone(&overlay), Arc::clone(&engine.workspace));
-        let base_view = Arc::new(BaseView::new(id.clone(), staged, Arc::clone(&progress), workspace));
-        let above = Arc::<StepSlot>::default();
         let (events, receiver) =
             EventSender::channel(engine.host.reports_call_states().then_some(Origin::Ahead));
         let (send_finished, finished) = oneshot::channel();
         let (send_next, next) = oneshot::channel();
-        let (send_decided, decided) = oneshot::channel();
         let work = SpeculationJob {
             id: id.clone(),
             engine: engine.clone(),
@@ -103,13 +91,12 @@ impl Speculation {
             overlay: Arc::clone(&overlay),
             progress: Arc::clone(&progress),
             events,
-            steps: below.iter().chain([&base_view]).cloned().collect(),
-            above: Arc::clone(&above),
+            below: below.clone(),
         };
-        let senders = JobSenders { finished: send_finished, next: send_next, decided: send_decided };
+        let senders = JobSenders { finished: send_finished, next: send_next };
         let span = info_span!("work ahead", id);
         span.in_scope(|| {
-            debug!(stands_on = below.len(), "work ahead begins");
+            debug!(stands_on_staged = below.is_some(), "work ahead begins");
             trace!(target: CONTENT, prompt, "its prompt");
         });
         let slot = Arc::new(WorkSlot::new(work.run(senders).instrument(span).boxed()));
@@ -127,11 +114,7 @@ impl Speculation {
             started_ms: millis(engine.host.now()),
             accept_started: AtomicBool::new(false),
             committing: AtomicBool::new(false),
-            below: below.last().cloned(),
-            base_view,
-            above,
-            decided: decided.shared(),
-            events: Mutex::default(),
+            below,
         };
         Ok((Self { shared: Arc::new(state) }, driver, receiver))
     }
@@ -206,26 +189,11 @@ impl Speculation {
         lock(&self.shared.progress).no_next_reason.clone()
     }
 
-    /// Waits for the step above: the next suggestion, which runs on top of this work. There is none unless this work is
-    /// completed, [`Limits::depth`](crate::Limits::depth) leaves room and the host agrees. So the answer may not come
-    /// before an accept makes room.
-    pub async fn above(&self) -> Option<Self> {
-        let _ = self.shared.decided.clone().await;
-        self.shared.above.get()
-    }
-
-    /// The events of a step [above](Self::above) another one; only the first caller gets them. The events of a
-    /// speculation that the host started were returned together with it.
-    pub fn events(&self) -> Option<Events> {
-        lock(&self.shared.events).take()
-    }
-
-    /// Gives up the speculation and every step above it: the model's requests are dropped and staged files are
-    /// forgotten, as if nothing had happened. Work that was accepted before stays.
+    /// Gives up the speculation: the model's request is dropped and staged files are forgotten, as if nothing had
+    /// happened. Work that was accepted before stays.
     pub fn abort(&self) {
         info!(id = self.shared.id, "work ahead is given up");
         self.shared.slot.abort();
-        self.shared.above.abort();
         if self.is_aborted() {
             self.shared.forget();
         }
@@ -240,9 +208,10 @@ impl Speculation {
     ///
     /// The suggestion for what comes after is part of the answer if it is there already; if not, [`next`](Self::next)
     /// gives it later. A conflict or a withdrawn permission changes nothing, and another accept may follow; an accept
-    /// after a successful one is [`AcceptError::AlreadyAccepted`]. A step above must be accepted after the one below,
-    /// otherwise the error is [`AcceptError::BaseNotAccepted`]. If the step below was accepted with other content, the
-    /// usual rules notice it: what this step read or changed there and is different now is a conflict or is merged.
+    /// after a successful one is [`AcceptError::AlreadyAccepted`]. Work that stands on what turns have staged is accepted
+    /// after that is written, otherwise the error is [`AcceptError::BaseNotAccepted`]. If it was written with other
+    /// content, the usual rules notice it: what this work read or changed there and is different now is a conflict or is
+    /// merged.
     ///
     /// If the future is dropped while it waits for the work, it has done nothing, and another accept may follow. If it
     /// is dropped during the commit, the result depends on the workspace
@@ -263,7 +232,7 @@ impl Speculation {
     /// ([`Acceptance::Conflict`]). A path that was edited after they looked, or for which they chose nothing, is a
     /// conflict again. [`Accepted::note`](crate::Accepted::note) has the words for the model.
     pub async fn accept_with(&self, answers: &AcceptAnswers) -> Result<Acceptance, AcceptError> {
-        if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_accepted())
+        if let Some(below) = self.shared.below.as_ref().filter(|below| !below.is_written())
             && self.status() != Status::Aborted
         {
             return Err(AcceptError::BaseNotAccepted { id: self.shared.id.clone(), below: below.id.clone() });
@@ -283,7 +252,6 @@ impl Speculation {
         let mut acceptance = self.shared.engine.accept_with(&finished, answers).await?;
         if let Acceptance::Accepted(accepted) = &mut acceptance {
             guard.disarm();
-            self.shared.base_view.accept();
             let ahead = waited_from.saturating_sub(self.shared.started_ms);
             accepted.time_saved_ms = accepted.time_saved_ms.min(ahead);
             accepted.next = match self.shared.next.clone().now_or_never() {
@@ -298,7 +266,7 @@ impl Speculation {
     }
 
     /// Hands over the work as [`accept`](Self::accept) does, but to what turns have staged, on which it stands: it is
-    /// written together with that. Work that cannot be staged is [`Acceptance::Discarded`]. Steps above are given up.
+    /// written together with that. Work that cannot be staged is [`Acceptance::Discarded`].
     pub async fn stage_on(&self, staged: &Staged) -> Result<Acceptance, AcceptError> {
         if self.shared.accept_started.swap(true, Ordering::AcqRel) {
             return Err(AcceptError::AlreadyAccepted { id: self.shared.id.clone() });
@@ -313,7 +281,6 @@ impl Speculation {
             return Ok(Acceptance::Discarded);
         }
         guard.disarm();
-        self.shared.above.abort();
         let engine = &self.shared.engine;
         // What cannot be kept is told by the next turn.
         let _ = engine.host.keep_staged(staged.asked_about().as_ref()).await;
@@ -331,10 +298,6 @@ impl Speculation {
             next: next.map(|next| next.best().as_str().to_owned()),
             time_saved_ms: finished.cost.work_ms.saturating_sub(finished.cost.stopped_ms),
         }))
-    }
-
-    pub(crate) fn set_events(&self, events: Events) {
-        *lock(&self.shared.events) = Some(events);
     }
 
     fn aborted_result(&self) -> Finished {

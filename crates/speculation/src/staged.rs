@@ -128,9 +128,9 @@ impl Staged {
     }
 
     /// The layer on which work ahead stands.
-    pub(crate) fn below(&self) -> Vec<Arc<BaseView>> {
+    pub(crate) fn below(&self) -> Option<Arc<BaseView>> {
         let layer = self.layer().filter(|layer| layer.is_dirty());
-        layer.map(|layer| Arc::clone(&layer.base_view)).into_iter().collect()
+        layer.map(|layer| Arc::clone(&layer.base_view))
     }
 
     pub(crate) fn is_restored(&self) -> bool {
@@ -140,7 +140,7 @@ impl Staged {
     /// Notes that all of it is in the workspace.
     pub(crate) fn written(&self) {
         if let Some(layer) = lock(&self.shared.layer).take() {
-            layer.base_view.accept();
+            layer.base_view.written();
         }
     }
 
@@ -193,7 +193,7 @@ impl Staged {
         let (of_view, of_base) = (Arc::clone(&progress), Arc::clone(&progress));
         let base_view = BaseView::new(id.clone(), Arc::clone(&overlay), of_base, Arc::clone(workspace));
         let events = EventSender::discarding();
-        let view_runner = ViewRunner::new(&id, toolbox.clone(), Vec::new(), of_view, events);
+        let view_runner = ViewRunner::new(&id, toolbox.clone(), None, of_view, events);
         Layer {
             overlay,
             view_runner: Arc::new(view_runner),

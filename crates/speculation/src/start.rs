@@ -6,8 +6,7 @@ impl Engine {
     /// Begins to run a prompt over an overlay, forked from the conversation in `params`.
     ///
     /// Nothing happens until the [`Driver`] is polled, so spawn it. Dropping the driver stalls the speculation; only
-    /// [`Speculation::abort`] ends it. With [`Limits::depth`](crate::Limits::depth) the driver goes on with the steps
-    /// above.
+    /// [`Speculation::abort`] ends it.
     pub fn start(
         &self,
         id: impl Into<String>,
@@ -27,7 +26,7 @@ impl Engine {
         note: &str,
         prompt: &str,
     ) -> Result<(Speculation, Driver, Events), StartError> {
-        Speculation::start(self, id.into(), params.clone(), (note, prompt), &[])
+        Speculation::start(self, id.into(), params.clone(), (note, prompt), None)
     }
     /// As [`start_with_note`](Self::start_with_note), on top of what turns have staged. Until that is written, the work
     /// cannot be accepted, but it can be staged too ([`Speculation::stage_on`]).
@@ -39,6 +38,6 @@ impl Engine {
         note: &str,
         prompt: &str,
     ) -> Result<(Speculation, Driver, Events), StartError> {
-        Speculation::start(self, id.into(), params.clone(), (note, prompt), &staged.below())
+        Speculation::start(self, id.into(), params.clone(), (note, prompt), staged.below())
     }
 }

@@ -106,7 +106,7 @@ impl EngineHandle {
         });
         let (speculation, driver, events) = self.engine.start(id, &params, prompt)?;
         js_sys::futures::spawn_local(driver);
-        Ok(SpeculationHandle::new(speculation, Some(events)))
+        Ok(SpeculationHandle::new(speculation, events))
     }
 
     /// Begins a turn in the foreground. `next` is JSON: `{"prompt"}` or `{"transcript"}`.

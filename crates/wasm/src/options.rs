@@ -53,14 +53,13 @@ struct LimitFields {
     messages: Option<u64>,
     tokens: Option<u64>,
     time_ms: Option<f64>,
-    depth: Option<u64>,
     candidates: Option<u64>,
     staged: QuotaOptions,
 }
 
 impl Options {
     pub(crate) fn limits(&self) -> Result<Limits, Failure> {
-        let LimitFields { turns, messages, tokens, time_ms, depth, candidates, staged } = &self.limits;
+        let LimitFields { turns, messages, tokens, time_ms, candidates, staged } = &self.limits;
         let usual = Limits::default();
         let number = |given: &Option<u64>| given.map(|given| u32::try_from(given).unwrap_or(u32::MAX));
         let count = |given: &Option<u64>| given.map(|given| usize::try_from(given).unwrap_or(usize::MAX));
@@ -78,7 +77,6 @@ impl Options {
             messages: count(messages).unwrap_or(usual.messages),
             tokens: tokens.unwrap_or(usual.tokens),
             time,
-            depth: number(depth).unwrap_or(usual.depth),
             candidates: count(candidates).unwrap_or(usual.candidates),
             staged: staged.quota(),
             ..usual

@@ -1,4 +1,4 @@
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use headstart_forked_query::ToolCall;
@@ -10,7 +10,6 @@ use headstart_speculation::{
 use headstart_tool_gate::Verdict;
 use js_sys::{Array, Promise};
 use serde::Serialize;
-use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::events::EventReader;
@@ -25,38 +24,23 @@ pub struct SpeculationHandle(Rc<HeldSpeculation>);
 /// is given up.
 struct HeldSpeculation {
     speculation: Speculation,
-    events: Option<EventReader>,
-    accepted: Cell<bool>,
+    events: EventReader,
     /// What the user is asked about, until they answer.
     approval_request: RefCell<Option<ApprovalRequest>>,
-    /// Whether JavaScript has a handle of the step above.
-    has_given_above: Cell<bool>,
-}
-
-impl HeldSpeculation {
-    /// Gives up the work. An abort would also abort the step above, so nothing is aborted if this work was accepted and
-    /// JavaScript has the step above.
-    fn abort_unless_accepted(&self) {
-        if !(self.accepted.get() && self.has_given_above.get()) {
-            self.speculation.abort();
-        }
-    }
 }
 
 impl Drop for HeldSpeculation {
     fn drop(&mut self) {
-        self.abort_unless_accepted();
+        self.speculation.abort();
     }
 }
 
 impl SpeculationHandle {
-    pub(crate) fn new(speculation: Speculation, events: Option<Events>) -> Self {
+    pub(crate) fn new(speculation: Speculation, events: Events) -> Self {
         Self(Rc::new(HeldSpeculation {
             speculation,
-            events: events.map(EventReader::new),
-            accepted: Cell::new(false),
+            events: EventReader::new(events),
             approval_request: RefCell::default(),
-            has_given_above: Cell::new(false),
         }))
     }
 }
@@ -96,10 +80,7 @@ impl SpeculationHandle {
     /// The next event, as JSON; nothing at the end.
     #[wasm_bindgen(js_name = nextEvent)]
     pub fn next_event(&self) -> Promise {
-        match &self.0.events {
-            Some(events) => events.next(),
-            None => Promise::resolve(&JsValue::UNDEFINED),
-        }
+        self.0.events.next()
     }
 
     /// Waits for the end of the work. The answer is a record of it as JSON, and the text of its change set.
@@ -121,17 +102,6 @@ impl SpeculationHandle {
         }))
     }
 
-    /// Waits for the step above. The answer is a handle, or nothing.
-    pub fn above(&self) -> Promise {
-        let shared = Rc::clone(&self.0);
-        promise(Box::pin(async move {
-            let Some(above) = shared.speculation.above().await else { return Ok(JsValue::UNDEFINED) };
-            shared.has_given_above.set(true);
-            let events = above.events();
-            Ok(SpeculationHandle::new(above, events).into())
-        }))
-    }
-
     /// Hands over the work; the answer is the outcome as JSON. `agreed` says that the user said yes to what the last
     /// accept asked about.
     pub fn accept(&self, agreed: bool) -> Promise {
@@ -142,10 +112,8 @@ impl SpeculationHandle {
             .map_or_else(AcceptAnswers::default, |approval_request| approval_request.approve());
         promise(Box::pin(async move {
             let acceptance = shared.speculation.accept_with(&answers).await?;
-            match &acceptance {
-                Acceptance::Accepted(_) => shared.accepted.set(true),
-                Acceptance::NeedsApproval(asks) => *shared.approval_request.borrow_mut() = Some(asks.clone()),
-                _ => {}
+            if let Acceptance::NeedsApproval(asks) = &acceptance {
+                *shared.approval_request.borrow_mut() = Some(asks.clone());
             }
             Ok(json(&AcceptanceFields::of(&acceptance)).into())
         }))
@@ -158,10 +126,8 @@ impl SpeculationHandle {
 
     /// Closes the handle: work that was not taken is given up.
     pub fn close(&self) {
-        self.0.abort_unless_accepted();
-        if let Some(events) = &self.0.events {
-            events.close();
-        }
+        self.0.speculation.abort();
+        self.0.events.close();
     }
 }
 

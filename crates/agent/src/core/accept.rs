@@ -27,8 +27,6 @@ pub(super) struct PendingAccept {
     /// Whether the work was still running when it was taken, so that what it tells becomes items at once.
     pub(super) is_live: bool,
     pub(super) meter: RunMeter,
-    /// The next step, on top of the work.
-    pub(super) above: Option<Box<WorkAhead>>,
     /// What the user has answered about the work so far.
     pub(super) answers: AcceptAnswers,
     /// Whether the user does not want to wait for it: its prompt runs in the foreground.
@@ -67,7 +65,7 @@ impl Core {
     pub(super) fn take_work(&mut self, prompt: String, work: WorkAhead) {
         let is_live = work.finished.is_none();
         let joined = work.is_running();
-        let WorkAhead { speculation, mut reported, mut meter, above, .. } = work;
+        let WorkAhead { speculation, mut reported, mut meter, .. } = work;
         meter.joined = joined;
         self.log.close_call();
         self.log.begin_run();
@@ -82,7 +80,6 @@ impl Core {
             reported,
             is_live,
             meter,
-            above,
             answers: AcceptAnswers::default(),
             is_left: false,
         });
@@ -208,10 +205,9 @@ impl Core {
         self.release_pending_accept(accept)
     }
 
-    /// Drops work whose outcome the ledger knows already, and the steps above it. Returns its prompt.
+    /// Drops work whose outcome the ledger knows already. Returns its prompt.
     fn release_pending_accept(&mut self, accept: PendingAccept) -> String {
         self.conversation.retract_announcement();
-        self.close_steps(&accept.speculation, accept.above);
         self.effects.push_back(Effect::Abort(accept.speculation));
         accept.prompt
     }
@@ -228,7 +224,7 @@ impl Core {
 
     /// Makes the work ahead part of the conversation; if it had stopped early, a turn goes on from there.
     fn hand_over(&mut self, accept: PendingAccept, accepted: Accepted) {
-        let PendingAccept { prompt, speculation, reported, meter, above, .. } = accept;
+        let PendingAccept { prompt, speculation, reported, meter, .. } = accept;
         for event in without_pending(reported) {
             self.record_event(event, Origin::Ahead);
         }
@@ -268,10 +264,9 @@ impl Core {
             Ending::Completed => {
                 if self.queue.is_empty() && !self.interrupted && !self.is_over {
                     self.end(prompt, transcript, Ending::Completed);
-                    self.await_next(speculation, meter, above);
+                    self.await_next(speculation, meter);
                 } else {
-                    // The next prompt is another one, so the steps above are given up.
-                    self.drop_next(speculation, meter, above);
+                    self.drop_next(speculation, meter);
                     self.end(prompt, transcript, Ending::Completed);
                 }
             }

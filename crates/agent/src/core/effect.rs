@@ -97,7 +97,7 @@ pub(crate) enum Effect {
     KeepStaged,
     /// Accepts work, or stages it where turns have staged something: [`Report::Accepted`].
     Accept { work: Speculation, answers: AcceptAnswers },
-    /// Gives up work and the steps above it.
+    /// Gives up work.
     Abort(Speculation),
     /// Keeps what was metered.
     Keep(PendingWrites),
@@ -197,7 +197,6 @@ pub(crate) enum Report {
         request: RequestId,
         next: Option<Suggestions>,
         why_none: Option<SuppressionReason>,
-        above: Option<Speculation>,
     },
     WorkStarted(Speculation),
     WorkEvent {
@@ -207,10 +206,6 @@ pub(crate) enum Report {
     WorkEnded {
         id: String,
         finished: Arc<Finished>,
-    },
-    StepStarted {
-        below: String,
-        step: Speculation,
     },
     UndoFound(UndoReport),
     Accepted(Box<Result<Acceptance, String>>),

@@ -19,7 +19,6 @@ use crate::item::Item;
 use crate::options::ModelSettings;
 #[cfg(feature = "native")]
 use crate::view::ActionError;
-use crate::work::WorkAhead;
 
 /// How many pieces of taken work are kept, so that their changes can be looked at.
 const MOST_APPLIED: usize = 20;
@@ -287,14 +286,11 @@ impl Core {
         {
             return Some(ChangeSource::Running(taken.speculation.clone()));
         }
-        if let Some(work) = self.find_work(id) {
-            return Some(source_of(work));
+        let mut offered = self.offers.iter().filter_map(|offer| offer.work.as_ref());
+        if let Some(work) = offered.find(|work| work.speculation.id() == id) {
+            return Some(ChangeSource::Running(work.speculation.clone()));
         }
         let applied = self.applied.iter().find(|finished| finished.id == id);
         applied.map(|finished| ChangeSource::Finished(Arc::clone(finished)))
     }
-}
-
-fn source_of(work: &WorkAhead) -> ChangeSource {
-    ChangeSource::Running(work.speculation.clone())
 }

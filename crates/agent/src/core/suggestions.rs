@@ -8,15 +8,15 @@ use headstart_budget::{
     QueryCost, QuerySuppression, RunMeter, outcome_when_given_up, outcome_when_passed_over,
 };
 use headstart_followup_state::{
-    Candidates, Config, Effect as FollowupEffect, Effects, Event as Followup, MAX_CANDIDATES, RequestId,
-    Suggestion, Suggestions,
+    Candidates, Effect as FollowupEffect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
+    Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
 use headstart_speculation::{Event, Finished, Limits, Origin, Speculation, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
 use super::matching::PassedSuggestions;
-use super::{Activity, Core, Effect};
+use super::{Core, Effect};
 use crate::item::{Item, NoSuggestion};
 use crate::work::WorkAhead;
 
@@ -33,16 +33,12 @@ pub(super) struct SuggestionQuery {
     request: RequestId,
     /// The accepted work that asks the question by itself, and what of its cost is written down.
     accepted: Option<(Speculation, RunMeter)>,
-    /// The next step, on top of that work.
-    above: Option<Box<WorkAhead>>,
 }
 
 /// The answer to a question for a suggestion.
 struct SuggestionAnswer {
     suggestions: Result<Suggestions, NoSuggestionCause>,
     cost: QueryCost,
-    /// The step that runs already for the suggestion, on top of the work that was accepted.
-    above: Option<Box<WorkAhead>>,
 }
 
 /// Why there is nothing to suggest.
@@ -70,17 +66,6 @@ impl NoSuggestionCause {
     }
 }
 
-impl SuggestionQuery {
-    /// The accepted work that asks the question.
-    pub(super) fn accepted(&self) -> Option<&Speculation> {
-        self.accepted.as_ref().map(|(speculation, _)| speculation)
-    }
-
-    pub(super) fn set_above(&mut self, step: WorkAhead) {
-        self.above = Some(Box::new(step));
-    }
-}
-
 impl Core {
     /// Asks for a suggestion, unless the user is typing the next prompt already.
     pub(super) fn ask_for_suggestion(&mut self) {
@@ -103,7 +88,7 @@ impl Core {
         let left_out = self.conversation.left_out_ahead(&self.engine.background);
         self.options.metering.record_left_out(self.now.unix_ms, true, left_out);
         let request = self.next_request();
-        self.query = Some(SuggestionQuery { request, accepted: None, above: None });
+        self.query = Some(SuggestionQuery { request, accepted: None });
         self.effects.push_back(Effect::AskSuggestion {
             request,
             params: Box::new(self.conversation.params().clone()),
@@ -114,18 +99,13 @@ impl Core {
     }
 
     /// Waits for the suggestion after accepted work, which is there already or on its way.
-    pub(super) fn await_next(
-        &mut self,
-        accepted: Speculation,
-        meter: RunMeter,
-        above: Option<Box<WorkAhead>>,
-    ) {
+    pub(super) fn await_next(&mut self, accepted: Speculation, meter: RunMeter) {
         if !self.controller.is_enabled() {
-            return self.drop_next(accepted, meter, above);
+            return self.drop_next(accepted, meter);
         }
         let request = self.next_request();
         self.effects.push_back(Effect::AwaitNext { request, accepted: accepted.clone() });
-        self.query = Some(SuggestionQuery { request, accepted: Some((accepted, meter)), above });
+        self.query = Some(SuggestionQuery { request, accepted: Some((accepted, meter)) });
     }
 
     pub(super) fn query_answered(
@@ -152,7 +132,7 @@ impl Core {
             }
         };
         let cost = QueryCost { tokens, work_ms, dropped: false };
-        self.suggest(request, SuggestionAnswer { suggestions, cost, above: None });
+        self.suggest(request, SuggestionAnswer { suggestions, cost });
     }
 
     pub(super) fn next_known(
@@ -160,24 +140,20 @@ impl Core {
         request: RequestId,
         next: Option<Suggestions>,
         why_none: Option<SuppressionReason>,
-        above: Option<Speculation>,
     ) {
         let Some(query) = self.query.take_if(|query| query.request == request) else { return };
         let Some((accepted, meter)) = query.accepted else { return };
         let cost = QueryCost { tokens: meter.spent_since(&accepted), ..QueryCost::default() };
         let none =
             || why_none.map_or_else(|| NoSuggestionCause::with_reason("empty"), NoSuggestionCause::from);
-        let unix_ms = self.now.unix_ms;
-        let above = query.above.or_else(|| above.map(|step| Box::new(WorkAhead::new(unix_ms, step))));
-        self.suggest(request, SuggestionAnswer { suggestions: next.ok_or_else(none), cost, above });
+        self.suggest(request, SuggestionAnswer { suggestions: next.ok_or_else(none), cost });
     }
 
     fn suggest(&mut self, request: RequestId, answer: SuggestionAnswer) {
-        let SuggestionAnswer { suggestions, cost, above } = answer;
-        let above = above.and_then(|above| self.unless_aborted(above));
+        let SuggestionAnswer { suggestions, cost } = answer;
         let best = suggestions.as_ref().ok().map(|all| all.best().clone());
         let shown = suggestions.and_then(|suggestions| self.likely(&suggestions));
-        let ids = self.ids_of(&shown, above.as_deref());
+        let ids: [String; MAX_CANDIDATES] = std::array::from_fn(|_| self.next_id());
         let not_shown = shown.as_ref().err();
         let unix_ms = self.now.unix_ms;
         // These two reasons are found without asking the model.
@@ -194,16 +170,9 @@ impl Core {
                 }
                 let offer = |(id, _)| Offer { id, work: None };
                 self.pending = ids.into_iter().zip(suggestions.iter()).map(offer).collect();
-                let is_ready = self.attach_step(above, Some(&suggestions));
-                // If the next step is there already, the suggestion shows at once, as if it had come earlier: nothing
-                // can flicker then.
-                let waited = if is_ready { Config::default().show_delay_ms } else { 0 };
-                let came = self.now.ms.saturating_sub(waited);
-                self.followup_at(came, Followup::suggested(request, suggestions));
-                self.followup(Followup::Wake);
+                self.followup(Followup::suggested(request, suggestions));
             }
             Err(NoSuggestionCause { reason, error }) => {
-                self.attach_step(above, None);
                 self.unsuggested = Some(reason.clone());
                 self.followup(Followup::Suppressed { request, reason });
                 let is_new = |error: &ModelError| self.options.metering.should_report_error(error);
@@ -244,20 +213,14 @@ impl Core {
         let Some(query) = self.query.take() else { return };
         self.effects.push_back(Effect::DropQuery);
         match query.accepted {
-            Some((accepted, meter)) => self.drop_next(accepted, meter, query.above),
+            Some((accepted, meter)) => self.drop_next(accepted, meter),
             None => self.options.metering.record_dropped_query(self.now.unix_ms),
         }
     }
 
-    /// Gives up what comes after accepted work: the question for it, and the steps above.
-    pub(super) fn drop_next(
-        &mut self,
-        accepted: Speculation,
-        mut meter: RunMeter,
-        above: Option<Box<WorkAhead>>,
-    ) {
+    /// Gives up the question for what comes after accepted work.
+    pub(super) fn drop_next(&mut self, accepted: Speculation, mut meter: RunMeter) {
         self.options.metering.record_dropped_next(self.now.unix_ms, &mut meter, &accepted);
-        self.close_steps(&accepted, above);
         self.effects.push_back(Effect::Abort(accepted));
     }
 
@@ -301,9 +264,16 @@ impl Core {
 
     fn close_offer(&mut self, offer: Offer, outcome: Outcome) {
         match offer.work {
-            Some(mut work) => self.give_up(&mut work, outcome),
+            Some(work) => self.give_up(work, outcome),
             None => self.options.metering.record_decision(self.now.unix_ms, &offer.id, outcome),
         }
+    }
+
+    /// Tells the ledger what became of work, and drops it.
+    pub(super) fn give_up(&mut self, work: WorkAhead, outcome: Outcome) {
+        let WorkAhead { mut meter, speculation, .. } = work;
+        self.options.metering.record_run_outcome(self.now.unix_ms, &mut meter, &speculation, outcome, 0);
+        self.effects.push_back(Effect::Abort(speculation));
     }
 
     /// Tells the controller of an event, and does what it asks for.
@@ -375,7 +345,7 @@ impl Core {
         let is_its_own = self.engine.background.shares_cache(self.conversation.params());
         let window = is_its_own.then(|| self.compaction.limit());
         for ((offer, suggestion), answer) in offers.zip(answers) {
-            let (Some(allowance), None) = (answer, &offer.work) else { continue };
+            let Some(allowance) = answer else { continue };
             self.effects.push_back(Effect::StartWork {
                 id: offer.id.clone(),
                 preface: self.conversation.preface(&self.undone),
@@ -407,7 +377,8 @@ impl Core {
             }
             _ => {
                 let toolbox = self.engine.toolbox.clone();
-                if let Some(work) = self.find_work(id) {
+                let mut offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
+                if let Some(work) = offered.find(|work| work.speculation.id() == id) {
                     work.add_event(event, &toolbox);
                 }
             }
@@ -417,26 +388,13 @@ impl Core {
     /// Writes down at once what a run that has ended cost, because the host may be killed before the user decides.
     pub(super) fn work_ended(&mut self, id: &str, finished: Arc<Finished>) {
         let (unix_ms, toolbox) = (self.now.unix_ms, self.engine.toolbox.clone());
-        let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
-        if let Some(work) = offered.into_iter().find_map(|work| work.find(id)) {
+        let mut offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
+        if let Some(work) = offered.find(|work| work.speculation.id() == id) {
             work.end(finished, &toolbox);
             if !work.meter.is_recorded() {
                 self.options.metering.record_run(unix_ms, &mut work.meter, &work.speculation);
             }
-        } else if let Some(step) = self.find_work(id) {
-            step.end(finished, &toolbox);
         }
-    }
-
-    /// The work with this id: behind a suggestion, or a step on top of work that the user has taken.
-    pub(super) fn find_work(&mut self, id: &str) -> Option<&mut WorkAhead> {
-        let offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
-        let of_taken = match &mut self.activity {
-            Activity::Accepting(taken) | Activity::AwaitingAnswer(taken) => taken.above.as_deref_mut(),
-            _ => None,
-        };
-        let of_query = self.query.as_mut().and_then(|query| query.above.as_deref_mut());
-        offered.chain(of_taken).chain(of_query).find_map(|work| work.find(id))
     }
 
     pub(super) fn next_request(&mut self) -> RequestId {
@@ -444,20 +402,5 @@ impl Core {
         self.unsuggested = None;
         self.followup(Followup::Requested { request });
         request
-    }
-
-    /// An id for each suggestion; a step that runs already has its own.
-    fn ids_of(
-        &mut self,
-        shown: &Result<Suggestions, NoSuggestionCause>,
-        above: Option<&WorkAhead>,
-    ) -> [String; MAX_CANDIDATES] {
-        let first = shown.as_ref().ok().map(Suggestions::best);
-        let runs =
-            above.filter(|above| first.is_some_and(|first| first.as_str() == above.speculation.prompt()));
-        std::array::from_fn(|place| match runs {
-            Some(above) if place == 0 => above.speculation.id().to_owned(),
-            _ => self.next_id(),
-        })
     }
 }

@@ -89,16 +89,16 @@ impl Core {
     pub(super) fn opened(&mut self, undo_report: UndoReport, attachments: Result<Attachments, String>) {
         let Activity::Opening { prompt, work } = std::mem::take(&mut self.activity) else { return };
         if self.interrupted {
-            if let Some(mut work) = work {
-                self.give_up(&mut work, Outcome::Aborted);
+            if let Some(work) = work {
+                self.give_up(*work, Outcome::Aborted);
             }
             let transcript = Transcript::new(&prompt);
             return self.end(prompt, transcript, Ending::Aborted);
         }
         match work {
             // The work ran ahead with other news of what its user has undone or redone, so it assumed other files.
-            Some(mut work) if work.speculation.note() != self.conversation.preface(&undo_report) => {
-                self.give_up(&mut work, Outcome::Aborted);
+            Some(work) if work.speculation.note() != self.conversation.preface(&undo_report) => {
+                self.give_up(*work, Outcome::Aborted);
                 return self.open(&prompt, None);
             }
             Some(work) => {

@@ -8,7 +8,6 @@ use headstart_forked_query::{CacheSafeParams, ToolCall};
 use headstart_overlay_fs::{CommitOptions, Tree, WorkspacePath};
 use headstart_speculation::{
     AtBoundary, Attachments, CallPreview, Checker, Consent, Finished, Freshness, Host, PromptOrigin, Staging,
-    Step, StepAbove,
 };
 use headstart_tool_gate::{ApprovalMode, CallRef, DenyRules, GateContext, SessionRule, Verdict};
 
@@ -26,19 +25,12 @@ pub(crate) struct ConsentQuery {
     pub(super) answer: oneshot::Sender<Consent>,
 }
 
-/// Asks whether a step may run on top of work that nobody has accepted yet. Dropping it declines.
-pub(crate) struct StepQuery {
-    pub(super) step: Step,
-    pub(super) answer: oneshot::Sender<Option<StepAbove>>,
-}
-
 /// A call or an accept that begins as soon as it is kept that it does. Dropping it lets it begin.
 pub(crate) type StartingChange = oneshot::Sender<()>;
 
 /// Where the questions of the engine arrive, and the panics that were caught.
 pub(crate) struct HostQueries {
     pub(super) consent_queries: mpsc::UnboundedReceiver<ConsentQuery>,
-    pub(super) steps: mpsc::UnboundedReceiver<StepQuery>,
     pub(super) starting_calls: mpsc::UnboundedReceiver<StartingChange>,
     pub(super) panics: mpsc::UnboundedReceiver<String>,
 }
@@ -51,7 +43,6 @@ struct ConversationHost {
     panic_guard: PanicGuard,
     last: LastTime,
     consent_queries: mpsc::UnboundedSender<ConsentQuery>,
-    steps: mpsc::UnboundedSender<StepQuery>,
     starting_calls: mpsc::UnboundedSender<StartingChange>,
 }
 
@@ -62,7 +53,6 @@ pub(crate) fn connect_host(
     session_rules: SessionRules,
 ) -> (Arc<dyn Host>, Arc<dyn Runtime>, HostQueries) {
     let (send_consent_queries, consent_queries) = mpsc::unbounded();
-    let (send_steps, steps) = mpsc::unbounded();
     let (send_starting_calls, starting_calls) = mpsc::unbounded();
     let (send_panics, panics) = mpsc::unbounded();
     let panic_guard = PanicGuard::new(send_panics);
@@ -73,10 +63,9 @@ pub(crate) fn connect_host(
         panic_guard,
         last: LastTime::default(),
         consent_queries: send_consent_queries,
-        steps: send_steps,
         starting_calls: send_starting_calls,
     };
-    (Arc::new(host), Arc::new(runtime), HostQueries { consent_queries, steps, starting_calls, panics })
+    (Arc::new(host), Arc::new(runtime), HostQueries { consent_queries, starting_calls, panics })
 }
 
 /// The rules that hold if the host fails to name its own: nothing may be read, and nothing written.
@@ -141,12 +130,6 @@ impl Host for ConversationHost {
 
     fn at_boundary(&self) -> AtBoundary {
         self.host.at_boundary()
-    }
-
-    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
-        let (answer, answered) = oneshot::channel();
-        self.steps.unbounded_send(StepQuery { step: step.clone(), answer }).ok()?;
-        answered.await.ok().flatten()
     }
 
     fn reports_call_states(&self) -> bool {

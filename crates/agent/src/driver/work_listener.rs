@@ -12,26 +12,11 @@ pub(super) struct WorkListener {
     speculation: Speculation,
     events: Option<Events>,
     finished: Option<BoxFuture<'static, Arc<Finished>>>,
-    /// Gives the step on top of the work; `None` once it is known whether there is one.
-    above: Option<BoxFuture<'static, Option<Speculation>>>,
 }
 
 impl WorkListener {
     pub(super) fn new(speculation: Speculation, events: Events) -> Self {
-        Self::listen(speculation, Some(events))
-    }
-
-    /// Listens to a step that the engine started on top of another.
-    pub(super) fn of_step(step: Speculation) -> Self {
-        // If the events were taken elsewhere, they count as over.
-        let events = step.events();
-        Self::listen(step, events)
-    }
-
-    fn listen(speculation: Speculation, events: Option<Events>) -> Self {
-        let below = speculation.clone();
-        let above = Some(async move { below.above().await }.boxed());
-        Self { speculation, events, finished: None, above }
+        Self { speculation, events: Some(events), finished: None }
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Report> {
@@ -52,20 +37,12 @@ impl WorkListener {
             self.finished = None;
             return Poll::Ready(Report::WorkEnded { id: id(), finished });
         }
-        if let Some(above) = &mut self.above
-            && let Poll::Ready(above) = above.poll_unpin(context)
-        {
-            self.above = None;
-            if let Some(step) = above {
-                return Poll::Ready(Report::StepStarted { below: id(), step });
-            }
-        }
         Poll::Pending
     }
 
     /// Whether the work has told everything.
     pub(super) fn is_over(&self) -> bool {
-        self.events.is_none() && self.finished.is_none() && self.above.is_none()
+        self.events.is_none() && self.finished.is_none()
     }
 
     /// Whether the user may still take the work.

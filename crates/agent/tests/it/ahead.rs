@@ -394,31 +394,3 @@ fn of_several_the_one_that_is_shown_is_taken_and_the_others_are_gone() {
     assert_eq!(outcomes.len(), 3, "{outcomes:?}");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "accepted").count(), 1);
 }
-
-/// With a depth of 2, work for the next suggestion runs on top of the first work. It is shown at once when the first is
-/// taken.
-#[test]
-fn the_next_step_runs_on_top_and_is_there_when_the_first_is_taken() {
-    let setting = HarnessOptions { depth: 2, ..HarnessOptions::default() };
-    let mut harness = Harness::new(&setting);
-    for suggestion in ["edit a.txt", "edit b.txt"] {
-        harness.model.suggest(suggestion);
-    }
-    harness.say("talk");
-    harness.say("talk more");
-    let view = harness.advance(1_000);
-    assert_eq!(view.ahead.as_ref().map(|ahead| ahead.above), Some(1), "{view:?}");
-    harness.agent.take("edit a.txt").unwrap();
-    let view = harness.settle();
-    assert_eq!(harness.file("b.txt"), None);
-    assert_eq!(
-        view.suggestion.as_ref().map(|shown| shown.text.as_str()),
-        Some("edit b.txt"),
-        "it shows at once"
-    );
-    harness.advance(1_000);
-    harness.agent.take("edit b.txt").unwrap();
-    harness.settle();
-    assert!(harness.file("a.txt").is_some() && harness.file("b.txt").is_some());
-    assert_eq!(harness.outcomes(), ["accepted", "accepted"]);
-}

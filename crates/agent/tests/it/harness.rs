@@ -29,7 +29,7 @@ use headstart_forked_query::{
     ModelRequest, Money, Part, Prices, Role, ToolCall, Usage, check_pairing,
 };
 use headstart_overlay_fs::{MemoryTree, Tree, Workspace, WorkspacePath};
-use headstart_speculation::{Attachments, Consent, Engine, Host, Limits, PromptOrigin, Step, StepAbove};
+use headstart_speculation::{Attachments, Consent, Engine, Host, Limits, PromptOrigin};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Declaration, Gate, GateContext, Verdict};
 use headstart_toolbox::{Tool, Toolbox};
 use serde_json::{Value, json};
@@ -49,7 +49,6 @@ pub(crate) struct HarnessOptions {
     pub(crate) candidates: usize,
     pub(crate) parallel: usize,
     pub(crate) matching: Matching,
-    pub(crate) depth: u32,
     pub(crate) store_fails: bool,
     /// How the stores of the ledger and of the session behave.
     pub(crate) ledger: StoreBehaviour,
@@ -98,7 +97,6 @@ impl Default for HarnessOptions {
             candidates: 1,
             parallel: 1,
             matching: Matching::default(),
-            depth: 1,
             store_fails: false,
             ledger: StoreBehaviour::Works,
             session: StoreBehaviour::Works,
@@ -166,7 +164,7 @@ impl Harness {
             workspace: Arc::clone(&tree) as Arc<dyn Workspace>,
             gate: Arc::new(Gate::new()),
             host: Arc::clone(&host) as Arc<dyn Host>,
-            limits: Limits { depth: options.depth, candidates: options.candidates, ..Limits::default() },
+            limits: Limits { candidates: options.candidates, ..Limits::default() },
         };
         let entries = EntryBuilder::new(Source::Chat, Tariff::new("m", Prices::default()));
         let entries = entries.with_background(options.fast);
@@ -502,10 +500,6 @@ impl Host for ManualHost {
 
     async fn consent(&self, _call: &ToolCall, _verdict: &Verdict) -> Consent {
         panic!("a question is for the user of the conversation");
-    }
-
-    async fn step_above(&self, _step: &Step) -> Option<StepAbove> {
-        panic!("the policy answers for steps");
     }
 }
 

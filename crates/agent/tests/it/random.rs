@@ -190,8 +190,8 @@ fn is_prefix(shorter: &[Message], longer: &ModelRequest) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
     #[test]
-    fn what_is_promised_holds(acts in prop::collection::vec(action(), 1..60), candidates in 1..3_usize, depth in 1..3_u32) {
-        let setting = HarnessOptions { candidates, parallel: candidates, depth, ..HarnessOptions::default() };
+    fn what_is_promised_holds(acts in prop::collection::vec(action(), 1..60), candidates in 1..3_usize) {
+        let setting = HarnessOptions { candidates, parallel: candidates, ..HarnessOptions::default() };
         let mut user = User::new(&setting);
         for action in &acts {
             let was_off = user.is_off;

@@ -358,24 +358,6 @@ fn an_outcome_that_is_told_twice_is_one_observation() {
 }
 
 #[test]
-fn a_step_on_top_of_others_runs_only_if_it_is_likely() {
-    let cases = [(30, 1, "unlikely"), (70, 1, "run"), (70, 2, "run")];
-    for (said, below, expected) in cases {
-        let run = |mode| {
-            let history = History::new().in_mode(mode);
-            let answer =
-                history.policy.allow_step(&history.experience, below, guess("run the tests", said), NOW);
-            answer.map_or_else(|skip| skip.code(), |_| "run")
-        };
-        assert_eq!(
-            [Mode::Off, Mode::Auto, Mode::Always].map(run),
-            ["off", expected, "run"],
-            "{said} {below}"
-        );
-    }
-}
-
-#[test]
 fn habits_are_kept_as_numbers_and_damaged_ones_are_told() {
     let history =
         History::new().with_turn(1_000).with_run(30, 9_000, "accepted").with_run(70, 9_000, "ignored");

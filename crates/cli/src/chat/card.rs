@@ -22,12 +22,6 @@ pub(super) fn row(ahead: &WorkAheadView, columns: usize, time: Option<&str>, key
         None => call_text(command),
     });
     let mut parts = step(&ahead.progress, ahead.finished.as_deref(), running);
-    let word = if ahead.above_runs { "working" } else { "ready" };
-    match ahead.above {
-        0 => {}
-        1 => parts.push(format!("next step {word}")),
-        above => parts.push(format!("next {above} steps {word}")),
-    }
     let is_ended = ahead.finished.is_some() && !ahead.progress.staged.is_empty();
     parts.extend(key.filter(|_| is_ended).map(|key| format!("{key} shows it")));
     while 2 < parts.len() && columns < parts.join(" · ").width() {
@@ -227,14 +221,7 @@ mod tests {
         for (progress, finished, expected) in cases {
             let mut ahead = WorkAheadView::default();
             (ahead.progress, ahead.finished) = (progress.clone(), finished.map(Arc::new));
-            let row = |ahead: &WorkAheadView| row(ahead, usize::MAX, None, None);
-            assert_eq!(row(&ahead), expected);
-            for (above, runs, next) in
-                [(1, true, " · next step working"), (2, false, " · next 2 steps ready")]
-            {
-                (ahead.above, ahead.above_runs) = (above, runs);
-                assert_eq!(row(&ahead), format!("{expected}{next}"));
-            }
+            assert_eq!(row(&ahead, usize::MAX, None, None), expected);
         }
     }
 
@@ -285,13 +272,13 @@ mod tests {
     #[test]
     fn what_is_staged_can_be_seen_and_a_narrow_row_leaves_out_its_last_parts() {
         let mut ahead = WorkAheadView::default();
-        (ahead.progress.did_more_than_read, ahead.progress.staged, ahead.above) = (true, summaries(), 1);
+        (ahead.progress.did_more_than_read, ahead.progress.staged) = (true, summaries());
         ahead.finished = Some(Arc::new(finished(Ending::Completed, None, 38_900)));
-        let whole = "ahead ✓ ready · 2 files +14 -3 · saves 38 s · next step ready · Ctrl-O shows it";
+        let whole = "ahead ✓ ready · 2 files +14 -3 · saves 38 s · Ctrl-O shows it";
         assert_eq!(row(&ahead, 80, None, Some("Ctrl-O")), whole);
         for (columns, key, expected) in [
-            (78, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3 · saves 38 s · next step ready"),
-            (80, None, "ahead ✓ ready · 2 files +14 -3 · saves 38 s · next step ready"),
+            (60, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3 · saves 38 s"),
+            (80, None, "ahead ✓ ready · 2 files +14 -3 · saves 38 s"),
             (45, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3 · saves 38 s"),
             (40, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3"),
             (10, Some("Ctrl-O"), "ahead ✓ ready · 2 files +14 -3"),

@@ -22,9 +22,7 @@ use headstart_machine::store::{Draft, Record, RunningSpeculation};
 use headstart_machine::system::signals::{self, Signals};
 use headstart_machine::{history, setup, workspace};
 use headstart_overlay_fs::{ChangeSummary, Tree};
-use headstart_speculation::{
-    CheckResult, Cost, Ending, Event, FailedCommand, Finished, Limits, Speculation, Status,
-};
+use headstart_speculation::{CheckResult, Cost, Ending, Event, FailedCommand, Finished, Speculation, Status};
 use headstart_tool_gate::{GateContext, Verdict};
 use serde::Serialize;
 
@@ -82,11 +80,10 @@ pub(crate) async fn run(args: Speculate, context: &Context) -> Result<ExitStatus
     let index = setup::index(&config, &workspace, &context.environment, Some(store.state_folder()))?;
     let background = models.background.clone();
     let of_engine = Arc::clone(&host);
-    // Only this step is stored, and nobody accepts it while this process runs, so nothing runs on top of it.
-    let limits = Limits { depth: 1, ..config.limits };
     let toolbox =
         setup::toolbox(&config, Path::new(&workspace), &context.environment, view_hosts, index.as_ref());
-    let engine = setup::engine(Arc::new(tree), toolbox, background, of_engine, &limits, index.as_ref());
+    let engine =
+        setup::engine(Arc::new(tree), toolbox, background, of_engine, &config.limits, index.as_ref());
     let engine = setup::offered(Intel::join(intel, engine));
     host.set_mentions(Mentions::new(engine.toolbox.clone(), &models, Arc::default()));
     let tools = engine.offered_tools();

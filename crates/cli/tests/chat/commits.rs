@@ -81,24 +81,24 @@ fn no_leaves_nothing_of_a_commit() {
     });
 }
 
-/// The second step commits on top of the first step's commit, and each step is taken separately.
+/// Work after a commit that was taken commits on top of it.
 #[test]
-fn a_step_commits_on_the_commit_of_the_step_below() {
+fn the_next_work_commits_on_the_commit_that_was_taken() {
     let project = project()
         .suggests("commit notes")
         .writes(0, "more.txt", "more\n")
         .shell(0, "git log -1 --format='the last one: %s'; git add -A && git commit -qm 'Add more'")
         .calls(0, "shell", json!({ "command": "git log --format=%s" }))
         .says(0, "More is committed.");
-    project.session.write("home/.config/headstart/config.toml", "[limits]\ndepth = 2\n");
     // Wide enough for everything that the row above the prompt may say on a busy machine.
     let mut chat = project.variable("HEADSTART_BACKGROUND", "always").chat_with_ghost_in("auto-edit", 120);
     let before = chat.project.session.tree();
-    chat.wait_for("next step ready");
+    chat.wait_for("ready · ");
     assert_eq!(chat.project.session.tree(), before);
     chat.take();
     chat.wait_for("Tests are committed.");
     chat.wait_for("> commit notes  [Tab]");
+    chat.wait_for("ready · ");
     assert_eq!(log(&chat), "Add tests\nfirst\n");
     chat.take();
     chat.wait_for("the last one: Add tests");

@@ -215,7 +215,12 @@ impl Chat {
     /// Empties a prompt that is not empty. Nothing may be running.
     pub(crate) fn empty_the_prompt(&mut self) {
         self.send("\x03");
-        self.wait_for_row(">");
+        // A suggestion may be back in the empty line.
+        self.wait_until("an empty prompt", |screen| {
+            let (row, column) = screen.cursor_position();
+            let row = screen.rows(0, screen.size().1.get()).nth(usize::from(row));
+            usize::from(column) == 2 && row.is_some_and(|row| row.starts_with('>'))
+        });
     }
 
     /// Leaves, and checks that nothing is left of work that ran ahead.

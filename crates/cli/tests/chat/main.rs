@@ -36,7 +36,6 @@ mod login_web;
 mod login_world;
 mod matching;
 mod modes;
-mod next_steps;
 mod pager;
 mod parallel;
 mod pipe;

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use crate::shadow::{events, session, shell};
 use crate::support::project::{call, farewell};
-use crate::support::server::{Server, calls, says};
 use crate::support::{Outcome, Session};
 
 /// Speculates, and checks that the workspace is unchanged. Returns the outcome, and its output without what differs
@@ -72,20 +71,6 @@ fn a_write_that_the_mode_does_not_allow_is_a_boundary() {
         assert_eq!(finished["boundary"]["call"]["name"], "edit", "{mode}");
         assert_eq!(finished["changes"], json!([]));
     }
-}
-
-/// Steps above would wait for an accept that cannot come while the process runs.
-#[test]
-fn no_step_runs_on_top_of_what_is_stored() {
-    let session = Session::with_project().variable("OPENAI_API_KEY", "sk-test");
-    session.write("home/.config/headstart/config.toml", "[limits]\ndepth = 2\n");
-    let suggestion = json!({ "suggestion": "run the tests" }).to_string();
-    let look = || calls(&[("read_file", json!({ "file_path": "notes.txt" }))]);
-    let step = || [look(), says("There is nothing to do."), says(&suggestion)];
-    let server = Server::start([step(), step()].into_iter().flatten().collect());
-    let outcome = session.run(&server.speculation("openai:test", &["add a test"]));
-    assert_eq!(outcome.finished()["next"], "run the tests", "{outcome}");
-    assert_eq!(server.requests().len(), 3, "{outcome}");
 }
 
 #[test]

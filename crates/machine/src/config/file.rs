@@ -111,7 +111,6 @@ struct LimitFields {
     staged_file_bytes: Option<Spanned<u64>>,
     staged_depth: Option<Spanned<u32>>,
     time_seconds: Option<Spanned<u32>>,
-    depth: Option<Spanned<u32>>,
     command_seconds: Option<Spanned<u32>>,
 }
 
@@ -341,7 +340,6 @@ impl File {
             (LimitField::StagedFileBytes, wide(&fields.staged_file_bytes)),
             (LimitField::StagedDepth, narrow(&fields.staged_depth)),
             (LimitField::TimeSeconds, narrow(&fields.time_seconds)),
-            (LimitField::Depth, narrow(&fields.depth)),
             (LimitField::CommandSeconds, narrow(&fields.command_seconds)),
         ];
         let mut limits = Vec::new();

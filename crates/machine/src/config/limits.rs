@@ -13,7 +13,6 @@ pub(crate) enum LimitField {
     StagedFileBytes,
     StagedDepth,
     TimeSeconds,
-    Depth,
     CommandSeconds,
 }
 
@@ -29,7 +28,6 @@ impl LimitField {
             Self::StagedFileBytes => "limits.staged_file_bytes",
             Self::StagedDepth => "limits.staged_depth",
             Self::TimeSeconds => "limits.time_seconds",
-            Self::Depth => "limits.depth",
             Self::CommandSeconds => "limits.command_seconds",
         }
     }
@@ -44,7 +42,6 @@ impl LimitField {
             Self::StagedFileBytes => limits.staged.file_bytes,
             Self::StagedDepth => limits.staged.depth,
             Self::TimeSeconds => limits.time.as_secs(),
-            Self::Depth => u64::from(limits.depth),
             Self::CommandSeconds => limits.tools.command_time.as_secs(),
         }
     }
@@ -60,7 +57,6 @@ impl LimitField {
             Self::StagedFileBytes => limits.staged.file_bytes = value,
             Self::StagedDepth => limits.staged.depth = value,
             Self::TimeSeconds => limits.time = Duration::from_secs(value),
-            Self::Depth => limits.depth = u32::try_from(value).unwrap_or(u32::MAX),
             Self::CommandSeconds => limits.tools.command_time = Duration::from_secs(value),
         }
     }

@@ -418,17 +418,16 @@ fn the_example_in_the_formats_is_a_configuration_and_says_what_is_so_without_it(
 }
 
 #[test]
-fn a_project_may_run_fewer_steps_ahead_and_take_less() {
+fn a_project_may_take_less() {
     let load = |user: &str, project: &str| Case::new(user, project).load();
     let config =
-        load("at_boundary = 'commit'\n[limits]\ndepth = 3", "at_boundary = 'discard'\n[limits]\ndepth = 2");
+        load("at_boundary = 'commit'\n[limits]\nturns = 3", "at_boundary = 'discard'\n[limits]\nturns = 2");
     let config = config.unwrap();
-    assert_eq!((config.limits.depth, config.at_boundary), (2, AtBoundary::Discard));
+    assert_eq!((config.limits.turns, config.at_boundary), (2, AtBoundary::Discard));
     let config = load("", "").unwrap();
-    assert_eq!((config.limits.depth, config.at_boundary), (1, AtBoundary::Commit));
+    assert_eq!((config.limits.turns, config.at_boundary), (20, AtBoundary::Commit));
     for (user, project, expected) in [
-        ("", "[limits]\ndepth = 2", "limits.depth: a project can only lower a limit, and yours is 1"),
-        ("[limits]\ndepth = 0", "", "limits.depth: must be at least 1"),
+        ("", "[limits]\nturns = 21", "limits.turns: a project can only lower a limit, and yours is 20"),
         ("at_boundary = 'discard'", "at_boundary = 'commit'", "at_boundary: a project can only have less"),
         ("at_boundary = 'stop'", "", "at_boundary: \"stop\" is none of commit and discard"),
         ("after_decline = 'ask'", "", "after_decline: \"ask\" is none of continue"),

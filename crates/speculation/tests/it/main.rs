@@ -18,7 +18,6 @@ mod shadow;
 mod staged_turns;
 mod staging;
 mod states;
-mod steps;
 mod support;
 mod tasks;
 

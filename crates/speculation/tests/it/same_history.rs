@@ -1,6 +1,6 @@
 //! For random scripts of tool calls, a speculation and its accept leave the same tree and the same history as the
-//! script in the foreground, and the next turn sends the same request. The scripts run as one step or as several on top
-//! of each other, accepted one by one or at once, in memory and on a real disk.
+//! script in the foreground, and the next turn sends the same request. The scripts run one after the other, each of them
+//! accepted before the next, in memory and on a real disk.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,11 +13,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::differential::{FILES, Script, answers, script};
-use crate::support::{Fixture, Reply, accepted, call, calls, path, says, spawn};
-use futures::executor::{LocalPool, block_on};
+use crate::support::{Fixture, Reply, accepted, call, calls, path, says};
+use futures::executor::block_on;
 use headstart_forked_query::{Message, ModelRequest};
-use headstart_overlay_fs::{ChangeSet, CommitOptions, CommitOutcome, MemoryTree, OsTree, Tree, Workspace};
-use headstart_speculation::{AcceptError, Acceptance, Ending, Limits, Speculation, Status, Transcript};
+use headstart_overlay_fs::{MemoryTree, OsTree, Tree, Workspace};
+use headstart_speculation::{Acceptance, Ending, Limits, Speculation, Status, Transcript};
 use headstart_tool_gate::ApprovalMode;
 use proptest::prelude::*;
 use serde_json::json;
@@ -51,8 +51,7 @@ fn fixture(workspace: Arc<dyn Workspace>, tree: Arc<MemoryTree>, scripts: &[Scri
         ("glob", json!({ "pattern": "**/*" })),
         ("read_file", json!({ "file_path": "a.txt" })),
     ]]));
-    let mut fixture = Fixture::over(workspace, tree, ApprovalMode::AutoEdit, all);
-    fixture.engine.limits.depth = u32::try_from(scripts.len()).unwrap();
+    let fixture = Fixture::over(workspace, tree, ApprovalMode::AutoEdit, all);
     (1..=scripts.len()).for_each(|step| fixture.model.suggest(&prompt(step)));
     fixture
 }
@@ -74,36 +73,15 @@ fn in_foreground(fixture: &Fixture, steps: usize, mut history: Vec<Message>) -> 
     history
 }
 
-/// Runs all steps ahead, on top of each other.
-fn ahead(fixture: &Fixture, steps: usize, history: &[Message]) -> Vec<Speculation> {
+/// Runs one step ahead.
+fn ahead(fixture: &Fixture, step: usize, history: &[Message]) -> Speculation {
     let params = fixture.params_of(history);
-    let (first, driver, _events) = fixture.engine.start("s", &params, &prompt(0)).unwrap();
-    let mut pool = LocalPool::new();
-    spawn(&pool, driver);
-    pool.run_until_stalled();
-    let mut all = vec![first];
-    while all.len() < steps {
-        let above = pool.run_until(all[all.len() - 1].above()).unwrap();
-        all.push(above);
-    }
-    for (step, speculation) in all.iter().enumerate() {
-        assert_eq!(speculation.status(), Status::Completed);
-        assert_eq!(speculation.prompt(), prompt(step));
-    }
-    all
-}
-
-/// Accepts the steps one by one. Returns the whole conversation.
-fn accept_all(steps: &[Speculation], mut history: Vec<Message>) -> Vec<Message> {
-    for step in steps {
-        history.extend(accepted(block_on(step.accept()).unwrap()).transcript.messages);
-    }
-    history
-}
-
-/// The changes of all steps together.
-fn at_once(steps: &[Speculation]) -> ChangeSet {
-    steps.iter().fold(ChangeSet::default(), |below, step| below.then(&step.changes()))
+    let (speculation, driver, _events) =
+        fixture.engine.start(format!("s{step}"), &params, &prompt(step)).unwrap();
+    block_on(driver);
+    assert_eq!(speculation.status(), Status::Completed);
+    assert_eq!(block_on(speculation.next()).unwrap().best().as_str(), prompt(step + 1));
+    speculation
 }
 
 fn on_disk() -> (tempfile::TempDir, Arc<dyn Workspace>) {
@@ -152,56 +130,46 @@ proptest! {
         let (one, other) = (in_memory(), in_memory());
         let direct = fixture(one.clone(), one, &scripts);
         let speculated = fixture(other.clone(), other, &scripts);
-        let steps = ahead(&speculated, scripts.len(), &before);
-        prop_assert_eq!(speculated.tree.snapshot(), in_memory().snapshot(), "nothing changes before an accept");
-        let both = at_once(&steps);
-
         let expected = in_foreground(&direct, scripts.len(), before.clone());
-        let history = accept_all(&steps, before);
+        let first = ahead(&speculated, 0, &before);
+        prop_assert_eq!(speculated.tree.snapshot(), in_memory().snapshot(), "nothing changes before an accept");
+        let mut history = before;
+        history.extend(accepted(block_on(first.accept()).unwrap()).transcript.messages);
+        for step in 1..scripts.len() {
+            let next = ahead(&speculated, step, &history);
+            history.extend(accepted(block_on(next.accept()).unwrap()).transcript.messages);
+        }
         prop_assert_eq!(&history, &expected);
         prop_assert_eq!(direct.tree.snapshot(), speculated.tree.snapshot());
         prop_assert_eq!(turn_after(&speculated, &history), turn_after(&direct, &expected));
-
-        let twin = in_memory();
-        let outcome = block_on(twin.commit(&both, CommitOptions::default())).unwrap();
-        prop_assert!(matches!(outcome, CommitOutcome::Committed(_)), "{:?}", outcome);
-        prop_assert_eq!(twin.snapshot(), direct.tree.snapshot());
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// The user edits a file between two accepts. The step above must notice it, or leave the edit as it is.
+    /// The user edits a file while work waits for its accept. The accept must notice it, or leave the edit as it is.
     #[test]
-    fn an_edit_between_two_accepts_is_never_lost(
-        scripts in prop::collection::vec(script(), 2..=3),
-        place in 0..FILES.len(),
-        prepends in any::<bool>(),
-    ) {
+    fn an_edit_before_an_accept_is_never_lost(script in script(), place in 0..FILES.len(), prepends in any::<bool>()) {
         let tree = in_memory();
-        let fixture = fixture(tree.clone(), tree, &scripts);
-        let steps = ahead(&fixture, scripts.len(), &Fixture::history());
-        accepted(block_on(steps[0].accept()).unwrap());
+        let fixture = fixture(tree.clone(), tree, &[script]);
+        let work = ahead(&fixture, 0, &Fixture::history());
         let at = path(FILES[place].0);
         let old = block_on(fixture.tree.read(&at)).unwrap();
         let mine = if prepends { [b"mine\n\n\n\n", &*old].concat() } else { b"mine\n".to_vec() };
         fixture.tree.write(&at, mine.clone());
-        for step in &steps[1..] {
-            let before = fixture.tree.snapshot();
-            match block_on(step.accept()) {
-                Ok(Acceptance::Accepted(given)) => {
-                    let now = block_on(fixture.tree.read(&at)).unwrap();
-                    prop_assert!(now.starts_with(b"mine\n"), "{:?}", String::from_utf8_lossy(&now));
-                    prop_assert!(now == mine || given.merged.contains(&at) || prepends);
-                }
-                Ok(Acceptance::Conflict(found)) => {
-                    prop_assert!(found.iter().any(|conflict| conflict.path == at), "{:?}", found);
-                    prop_assert_eq!(fixture.tree.snapshot(), before);
-                }
-                Err(AcceptError::BaseNotAccepted { .. }) => prop_assert_eq!(fixture.tree.snapshot(), before),
-                other => prop_assert!(false, "{:?}", other),
+        let before = fixture.tree.snapshot();
+        match block_on(work.accept()) {
+            Ok(Acceptance::Accepted(given)) => {
+                let now = block_on(fixture.tree.read(&at)).unwrap();
+                prop_assert!(now.starts_with(b"mine\n"), "{:?}", String::from_utf8_lossy(&now));
+                prop_assert!(now == mine || given.merged.contains(&at) || prepends);
             }
+            Ok(Acceptance::Conflict(found)) => {
+                prop_assert!(found.iter().any(|conflict| conflict.path == at), "{:?}", found);
+                prop_assert_eq!(fixture.tree.snapshot(), before);
+            }
+            other => prop_assert!(false, "{:?}", other),
         }
     }
 }
@@ -218,19 +186,17 @@ proptest! {
         let (other, tree) = on_disk();
         let untouched = files_below(other.path());
         let speculated = fixture(tree, unused, &scripts);
-        let steps = ahead(&speculated, scripts.len(), &before);
-        prop_assert_eq!(files_below(other.path()), untouched, "nothing changes before an accept");
-        let both = at_once(&steps);
-
         let expected = in_foreground(&direct, scripts.len(), before.clone());
-        let history = accept_all(&steps, before);
+        let mut history = before;
+        for step in 0..scripts.len() {
+            let next = ahead(&speculated, step, &history);
+            if step == 0 {
+                prop_assert_eq!(files_below(other.path()), untouched.clone(), "nothing changes before an accept");
+            }
+            history.extend(accepted(block_on(next.accept()).unwrap()).transcript.messages);
+        }
         prop_assert_eq!(&history, &expected);
         prop_assert_eq!(files_below(one.path()), files_below(other.path()));
         prop_assert_eq!(turn_after(&speculated, &history), turn_after(&direct, &expected));
-
-        let (twin, tree) = on_disk();
-        let outcome = block_on(tree.commit(&both, CommitOptions::default())).unwrap();
-        prop_assert!(matches!(outcome, CommitOutcome::Committed(_)), "{:?}", outcome);
-        prop_assert_eq!(files_below(twin.path()), files_below(one.path()));
     }
 }

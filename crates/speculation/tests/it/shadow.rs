@@ -9,7 +9,7 @@ use futures::StreamExt;
 use futures::executor::{LocalPool, block_on};
 use headstart_forked_query::{Part, ToolOutcome, check_pairing};
 use headstart_git_ahead::{GitChange, Head, ObjectFormat, ObjectName, RefChange, RefName};
-use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Speculation, Status};
+use headstart_speculation::{Acceptance, Ending, Event, Finished, Freshness, Status};
 use headstart_tool_gate::{AheadWrites, ApprovalMode, Decision, DenyRules, Policies, PolicyRule, Reason};
 use headstart_toolbox::{MemoryViews, ScriptedRun, Toolbox, ViewOutput};
 use serde_json::json;
@@ -541,46 +541,6 @@ fn files_that_changed_since_the_tests_ran_are_told_or_are_a_conflict() {
             other => panic!("{freshness:?}: {other:?}"),
         }
     }
-}
-
-/// A step on another one sees what that one staged, and stages over it; after its accept, over the workspace.
-#[test]
-fn steps_on_steps_have_views_of_their_own() {
-    let ViewFixture { mut fixture, views } = with_views(
-        ApprovalMode::AutoEdit,
-        [
-            calls([write("one.txt", "1\n")]),
-            says("One."),
-            calls([write("two.txt", "2\n"), shell("make")]),
-            says("Two."),
-        ],
-    );
-    fixture.engine.limits.depth = 2;
-    fixture.model.suggest("and two");
-    views.play(
-        "make",
-        ScriptedRun::new("", 0).writing(path("one.txt"), "made\n").writing(path("three.txt"), "3\n"),
-    );
-    let (below, driver, _events) = fixture.start("one");
-    let mut pool = LocalPool::new();
-    spawn(&pool, driver);
-    pool.run_until_stalled();
-    let above: Speculation = pool.run_until(below.above()).unwrap();
-    let finished = pool.run_until(above.finished());
-    assert_eq!(changed(&finished), ["one.txt", "three.txt", "two.txt"]);
-    assert_eq!(finished.viewed_ms, None, "what is accepted below it would count as changed");
-    let request = &views.requests()[0];
-    let paths = |changes: &headstart_overlay_fs::ChangeSet| {
-        changes.changes.iter().map(|change| change.path.to_string()).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        (paths(&request.below), paths(&request.staged)),
-        (vec!["one.txt".into()], vec!["two.txt".into()])
-    );
-    accepted(block_on(below.accept()).unwrap());
-    accepted(block_on(above.accept()).unwrap());
-    let tree = fixture.tree.snapshot();
-    assert_eq!((&tree["one.txt"][..], &tree["three.txt"][..]), (&b"made\n"[..], &b"3\n"[..]));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,7 +18,7 @@ use headstart_forked_query::{
 use headstart_overlay_fs::{MemoryTree, Workspace, WorkspacePath};
 use headstart_speculation::{
     Acceptance, Accepted, AtBoundary, CallPreview, Checker, Consent, Engine, Events, Finished, Freshness,
-    Host, Limits, Speculation, Step, StepAbove,
+    Host, Limits, Speculation,
 };
 use headstart_tool_gate::{ApprovalMode, Gate, GateContext, Verdict, no_repository};
 use headstart_toolbox::{CommandOutput, CommandRequest, CommandRunner, PartialOutput, ToolError, Toolbox};
@@ -128,14 +128,6 @@ pub(crate) struct TestHost {
     pub(crate) consents: Mutex<VecDeque<Consent>>,
     pub(crate) asked: Mutex<Vec<ToolCall>>,
     pub(crate) at_boundary: Mutex<AtBoundary>,
-    /// The steps above that the host was asked about. It refuses them if the next flag is set.
-    pub(crate) steps: Mutex<Vec<Step>>,
-    pub(crate) refuses_steps: AtomicBool,
-    /// The host does not answer about a step above until this is false again.
-    waits_with_steps: AtomicBool,
-    thinker: Mutex<Option<Waker>>,
-    /// These limits are given to steps above, instead of the limits of the step below.
-    pub(crate) limits_above: Mutex<Option<Limits>>,
     /// A time, and the paths that changed since then.
     pub(crate) changed_since: Mutex<(u64, Vec<WorkspacePath>)>,
     pub(crate) freshness: Mutex<Freshness>,
@@ -159,11 +151,6 @@ impl TestHost {
             consents: Mutex::default(),
             asked: Mutex::default(),
             at_boundary: Mutex::default(),
-            steps: Mutex::default(),
-            refuses_steps: AtomicBool::new(false),
-            waits_with_steps: AtomicBool::new(false),
-            thinker: Mutex::default(),
-            limits_above: Mutex::default(),
             changed_since: Mutex::default(),
             freshness: Mutex::default(),
             check: Mutex::default(),
@@ -173,13 +160,6 @@ impl TestHost {
             prepared: Mutex::default(),
             saves: Mutex::default(),
         })
-    }
-
-    pub(crate) fn wait_with_steps(&self, waits: bool) {
-        self.waits_with_steps.store(waits, Ordering::SeqCst);
-        if let Some(waker) = self.thinker.lock().unwrap().take() {
-            waker.wake();
-        }
     }
 
     pub(crate) fn set_mode(&self, mode: ApprovalMode) {
@@ -227,18 +207,6 @@ impl Host for TestHost {
 
     fn freshness(&self) -> Freshness {
         *self.freshness.lock().unwrap()
-    }
-
-    async fn step_above(&self, step: &Step) -> Option<StepAbove> {
-        self.steps.lock().unwrap().push(step.clone());
-        futures::future::poll_fn(|context| {
-            *self.thinker.lock().unwrap() = Some(context.waker().clone());
-            if self.waits_with_steps.load(Ordering::SeqCst) { Poll::Pending } else { Poll::Ready(()) }
-        })
-        .await;
-        let limits = self.limits_above.lock().unwrap().unwrap_or(step.limits);
-        let refuses = self.refuses_steps.load(Ordering::SeqCst);
-        (!refuses).then(|| StepAbove { id: format!("{}+", step.below), limits })
     }
 
     fn confines_commands(&self) -> bool {

@@ -46,7 +46,6 @@ const LIMITS: Fields<Limits> = {
   messages: "whole",
   tokens: "whole",
   timeMs: "number",
-  depth: "whole",
   candidates: "whole",
   staged: "object",
 };

@@ -29,7 +29,6 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
   readonly #disposed: (() => void) | undefined;
   #handle: Handle | undefined;
   #finished: Promise<Finished> | undefined;
-  #above: Promise<Speculation | undefined> | undefined;
 
   /** @internal */
   constructor(handle: Handle, signal?: AbortSignal | null, disposed?: () => void) {
@@ -80,15 +79,6 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
     return JSON.parse((await calling(() => handle.next())) as string) as string[];
   }
 
-  /** The next step, which runs on top of this one, if `limits.depth` leaves room. That may be only after an accept. */
-  above(): Promise<Speculation | undefined> {
-    const handle = this.#use();
-    this.#above ??= calling(() => handle.above()).then((above) => {
-      return above === undefined ? undefined : new Speculation(above as Handle);
-    });
-    return this.#above;
-  }
-
   /**
    * Hands over the work: waits for it if it still runs, and commits all of its changes or none, by the rules that are
    * in force now.
@@ -96,8 +86,8 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
    * If the engine's `aheadWrites` is `ask` and the mode asks before a write, the outcome is `asksFirst`, and nothing
    * was changed. Show the user what {@link changes} says, and call `agree()` of the outcome when they say yes.
    *
-   * After a conflict it may be tried again. Rejects with an `AcceptError` if it was accepted before (`taken`) or builds
-   * on a step that is not accepted (`not_yet`), and with a `TreeError` if the tree could not be written; in all these
+   * After a conflict it may be tried again. Rejects with an `AcceptError` if it was accepted before (`taken`) or stands
+   * on turns that are not written (`not_yet`), and with a `TreeError` if the tree could not be written; in all these
    * cases nothing was changed.
    */
   accept(): Promise<Acceptance> {
@@ -105,8 +95,8 @@ export class Speculation implements AsyncIterable<RunEvent>, Disposable {
   }
 
   /**
-   * Gives up the speculation and the steps above it: the model's request is dropped, staged files are forgotten. Work
-   * that was accepted stays.
+   * Gives up the speculation: the model's request is dropped, staged files are forgotten. Work that was accepted
+   * stays.
    */
   abort(): void {
     call(() => this.#use().abort());

@@ -290,8 +290,6 @@ export interface View {
     failures?: string[];
     ending?: Ending;
     pendingCall?: ToolCall;
-    /** How many further steps run on top of the work. */
-    above: number;
   };
   /** The id of work that the user has taken and that is not handed over yet. */
   taken?: string;

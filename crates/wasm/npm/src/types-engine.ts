@@ -17,8 +17,6 @@ export interface Limits {
   tokens?: number | undefined;
   /** Milliseconds. Default: five minutes. */
   timeMs?: number | undefined;
-  /** How many steps run ahead, each on top of the one before. Default: 1. */
-  depth?: number | undefined;
   /** How many suggestions for what comes after are asked for, up to 3. Default: 1. */
   candidates?: number | undefined;
   /** How much may be staged. */

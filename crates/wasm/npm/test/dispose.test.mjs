@@ -62,7 +62,6 @@ test("disposing is final, may be repeated, and is asked for by name", async () =
     () => speculation[Symbol.asyncIterator](),
     () => speculation.next(),
     () => speculation.candidates(),
-    () => speculation.above(),
     () => speculation.accept(),
     () => turn.abort(),
     () => turn[Symbol.asyncIterator](),
@@ -82,15 +81,15 @@ test("who waits while something is disposed of gets an answer", async () => {
   const engine = setup({ model: { stream: () => ({ [Symbol.asyncIterator]: () => ({ next: never }) }) } });
   const speculation = engine.speculate(conversation, "go");
   const events = speculation[Symbol.asyncIterator]();
-  const waiting = [events.next(), events.next(), speculation.finished, speculation.next(), speculation.above(), speculation.accept()];
+  const waiting = [events.next(), events.next(), speculation.finished, speculation.next(), speculation.accept()];
   await delay(1);
   speculation.dispose();
   engine.dispose();
-  const [event, another, finished, next, above, acceptance] = await Promise.allSettled(waiting);
+  const [event, another, finished, next, acceptance] = await Promise.allSettled(waiting);
   assert.deepEqual(event.value, { done: true, value: undefined });
   assert.ok(another.status === "rejected" ? another.reason instanceof DisposedError : another.value.done);
   assert.equal(finished.value.ending.status, "aborted");
-  assert.deepEqual([next.value, above.value, acceptance.value], [undefined, undefined, { type: "nothing" }]);
+  assert.deepEqual([next.value, acceptance.value], [undefined, { type: "nothing" }]);
 
   const other = setup({ model: { stream: () => ({ [Symbol.asyncIterator]: () => ({ next: never }) }) } });
   const turn = other.turn(conversation, { prompt: "go" });
@@ -139,7 +138,7 @@ const [WARM, SPECULATIONS] = quick ? [1000, 1000] : [2000, 10_000];
 
 test(`nothing grows over ${SPECULATIONS} speculations`, { timeout: 300_000 }, async () => {
   const lasting = new AbortController();
-  const engine = setup({ limits: { depth: 2 } });
+  const engine = setup();
   const slow = setup({ model: { stream: () => ({ [Symbol.asyncIterator]: () => ({ next: never }) }) } });
   const recorded = setup({ model: recordedModel({ turns: [{ text: "x", delayMs: 1e6 }], suggestions: Array(3).fill("run the tests") }) });
   const uses = [
@@ -153,8 +152,7 @@ test(`nothing grows over ${SPECULATIONS} speculations`, { timeout: 300_000 }, as
     }),
     () => using_(engine.speculate(conversation, "go"), async (work) => {
       await work.accept();
-      const above = await work.above();
-      above.dispose();
+      await work.next();
     }),
     () => using_(slow.speculate(conversation, "go", { signal: lasting.signal }), async (work) => {
       const finished = work.finished;

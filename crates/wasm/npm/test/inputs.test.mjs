@@ -26,7 +26,7 @@ const at = (path, value) => path.reduceRight((inner, name) => (typeof name === "
 
 /** For each field: how to make something with a value for it, its name in messages, and what it takes. */
 const FIELDS = [
-  ...["turns", "messages", "tokens", "depth", "candidates"].map((name) => [(value) => engine({ limits: { [name]: value } }), `limits.${name}`, optional(COUNT)]),
+  ...["turns", "messages", "tokens", "candidates"].map((name) => [(value) => engine({ limits: { [name]: value } }), `limits.${name}`, optional(COUNT)]),
   [(value) => engine({ limits: { timeMs: value } }), "limits.timeMs", { takes: ["number", "fraction", "null"], says: "must be a number" }],
   ...["files", "bytes", "fileBytes", "depth"].flatMap((name) => [
     [(value) => engine({ limits: { staged: { [name]: value } } }), `limits.staged.${name}`, optional(COUNT)],
