@@ -461,10 +461,7 @@ fn what_is_said_of_a_model_is_known_by_its_name() {
 #[test]
 fn a_mistake_in_what_is_said_of_a_model_is_named() {
     let cases = [
-        (
-            "colour = 'red'",
-            "2: unknown field `colour`; docs/formats.md has all names",
-        ),
+        ("colour = 'red'", "2: unknown field `colour`; docs/formats.md has all names"),
         ("key_header = 3", "2: invalid type: integer `3`, expected a string, in `key_header = 3`"),
         (
             "key_header = 'cookie'",

@@ -39,12 +39,11 @@ pub(crate) fn results(finished: &Finished) -> Vec<String> {
         Part::ToolResult(result) => Some(&result.outcome),
         _ => None,
     });
-    results
-        .map(|outcome| match outcome {
-            ToolOutcome::Output(text) => text.as_str().unwrap_or_default().to_owned(),
-            ToolOutcome::Error(error) => format!("error: {error}"),
-        })
-        .collect()
+    let text = |outcome: &ToolOutcome| match outcome {
+        ToolOutcome::Output(text) => text.as_str().unwrap_or_default().to_owned(),
+        ToolOutcome::Error(error) => format!("error: {error}"),
+    };
+    results.map(text).collect()
 }
 
 pub(crate) fn changed(finished: &Finished) -> Vec<String> {
@@ -52,10 +51,9 @@ pub(crate) fn changed(finished: &Finished) -> Vec<String> {
 }
 
 pub(crate) fn verdict(finished: &Finished) -> (Decision, Reason, String) {
-    match &finished.ending {
-        Ending::Boundary { verdict } => (verdict.decision, verdict.reason, verdict.detail.clone()),
-        other => panic!("no boundary: {other:?}"),
-    }
+    let ending = &finished.ending;
+    let Ending::Boundary { verdict } = ending else { panic!("no boundary: {ending:?}") };
+    (verdict.decision, verdict.reason, verdict.detail.clone())
 }
 
 const TESTED: &str = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored\n";
