@@ -98,7 +98,8 @@ pub(crate) async fn run(args: WorkspaceArg, context: &Context) -> Result<ExitSta
             config
         }
         Err(error) => {
-            let help = "until that is corrected nothing begins that needs it; without the file the defaults hold";
+            let help =
+                "until that is corrected nothing begins that needs it; without the file the defaults hold";
             checks.push(DoctorCheck::failed("configuration", error.to_string()).help(help));
             Config::default()
         }

@@ -104,7 +104,7 @@ fn workspaces_modes_models_and_prompts() {
         (with_model(&["--workspace", "notes.txt/x", "go"]), 2, &["workspace notes.txt/x is not a directory"]),
         (with_model(&["--mode", "fast", "go"]), 2, &["fast", "auto-edit", "yolo"]),
         (with_model(&[]), 2, &["PROMPT"]),
-        (with_model(&["  "]), 1, &["the prompt is empty"]),
+        (with_model(&["  "]), 2, &["it holds no word"]),
         (with_model(&["/clear"]), 1, &["/clear", "is a command"]),
         (with_model(&["--base-url", "here", "go"]), 2, &["here", "http://"]),
         (with_model(&["--fast-model", "test", "go"]), 2, &["test", "replay:FILE"]),
