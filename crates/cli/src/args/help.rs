@@ -40,12 +40,12 @@ Approval modes (--mode):
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
                 model, fast_model, base_url, mode, deny, deny_defaults, suggestions, speculation;
-                candidates and parallel: how many suggestions at a time, and run ahead; at_boundary =
-                \"commit\" or \"discard\": what becomes of work that needs consent; in [requests]
-                retries, connect_seconds, first_byte_seconds, idle_seconds, stalled_seconds,
-                cache_seconds; in [limits] turns, messages, tokens, staged_files, staged_bytes,
-                staged_file_bytes, staged_depth, time_seconds, command_seconds; [tools] and [[policy]]
-                (docs/policies.md); [mcp.NAME] and [http_tool.NAME]: tools of others
+                candidates and parallel: how many suggestions at a time, and run ahead;
+                at_boundary = \"commit\" or \"discard\": what becomes of work that needs consent; in
+                [requests] retries, connect_seconds, first_byte_seconds, idle_seconds,
+                stalled_seconds, cache_seconds; in [limits] turns, messages, tokens, staged_files,
+                staged_bytes, staged_file_bytes, staged_depth, time_seconds, command_seconds; [tools] and
+                [[policy]] (docs/policies.md); [mcp.NAME] and [http_tool.NAME]: tools of others
                 (docs/tool-servers.md); rules = false: the project's own rules go to no model;
                 in [code-index] enabled, history, max_bytes, embeddings, rerank (docs/code-index.md);
                 [shadow]: views for commands that write (docs/formats.md);
