@@ -330,34 +330,6 @@ test("a mode that is withdrawn counts at the accept; one that is none lets nothi
   assert.equal((await broken.engine.speculate(conversation, "greet me").finished).ending.status, "boundary");
 });
 
-test("steps stand on each other, and are accepted from the bottom", async () => {
-  const recording = {
-    turns: [...greeting, { toolCalls: [call("read_file", { file_path: "hello.txt" }), write("bye.txt", "bye\n")] }, { text: "Both." }],
-    suggestions: ["say goodbye", "commit this"],
-  };
-  const { engine, files } = setup(recording, { limits: { depth: 2 } });
-  const below = engine.speculate(conversation, "greet me");
-  const above = await below.above();
-  assert.equal(await below.above(), above);
-  assert.equal(above.prompt, "say goodbye");
-  const events = await all(above);
-  assert.equal(events[1].result.output.includes("hello"), true, "it sees what the step below staged");
-  await assert.rejects(above.accept(), (error) => error instanceof AcceptError && error.code === "not_yet");
-  assert.equal((await below.accept()).type, "accepted");
-  below.dispose();
-  assert.equal((await above.accept()).type, "accepted", "the step below may be disposed of when it is accepted");
-  assert.deepEqual(files(), { "hello.txt": "hello\n", "bye.txt": "bye\n" });
-  above.dispose();
-});
-
-test("an abort takes the step above along", async () => {
-  const { engine } = setup({ turns: [...greeting, ...greeting], suggestions: ["say goodbye"] }, { limits: { depth: 2 } });
-  const below = engine.speculate(conversation, "greet me");
-  const above = await below.above();
-  below.abort();
-  assert.equal(above.status, "aborted");
-});
-
 test("suggestions, one or several, and why there is none", async () => {
   const recording = {
     suggestions: ["run the tests", "commit this\nrun the linter\npush it", "", "rm -rf /", { text: "late", delayMs: 1e9 }],
