@@ -61,6 +61,7 @@ impl GitRepository {
             directory: WorkspacePath::root(),
             environment: CommandEnvironment::Clean,
             secrets,
+            closes_git_objects: false,
             time_limit: TIME,
             output_limit: MAX_BYTES,
         };

@@ -152,11 +152,14 @@ impl BashRunner {
         let mut process = match &self.confiner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
-                let closes_git_settings = closes && !request.command.starts_git();
+                let starts_git = request.command.starts_git();
+                let closes_git_objects = request.closes_git_objects && !starts_git;
                 let confinement = Confinement {
                     closes,
-                    closes_git_settings,
-                    beside: family.folders,
+                    closes_git_settings: closes && !starts_git,
+                    closes_git_objects,
+                    // What lies there is the repository that a linked worktree is of.
+                    beside: if closes_git_objects { Vec::new() } else { family.folders },
                     around: family.top,
                     ..Confinement::new(&self.root, scratch.path())
                 };

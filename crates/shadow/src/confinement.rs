@@ -3,11 +3,8 @@ use std::path::{Path, PathBuf};
 
 /// The first argument of a process that is to become a confined command.
 pub(crate) const CONFINED: &str = "__confined";
-/// The argument that says that files are closed. Any other word in its place is refused.
-const CLOSED: &str = "closed";
-const OPEN: &str = "open";
-/// The argument that says that the configuration of the workspace's repository is closed besides.
-const ALL_CLOSED: &str = "all-closed";
+/// What is closed, as one argument: these words with commas between them, or nothing. Any other word is refused.
+const CLOSED: [&str; 3] = ["files", "git-settings", "git-objects"];
 
 /// The exit code of a command that was not run because it could not be confined.
 pub const NOT_CONFINED: u8 = 125;
@@ -85,6 +82,9 @@ pub struct Confinement {
     /// Whether the host is asked as well about the configuration of repositories and their submodules (`.git/config`).
     /// Git does not run without it.
     pub closes_git_settings: bool,
+    /// Whether the files are closed in which repositories keep what was committed (`.git/objects`). Git does not run
+    /// without them, and every program that unpacks them reads what was ever committed.
+    pub closes_git_objects: bool,
     /// Folders outside the workspace that can be read as a whole, as those of its repository.
     pub beside: Vec<PathBuf>,
     /// A folder around the workspace that can be read without the files that the host closes, which it judges by
@@ -100,6 +100,7 @@ impl Confinement {
             scratch: scratch.into(),
             closes: true,
             closes_git_settings: false,
+            closes_git_objects: false,
             beside: Vec::new(),
             around: None,
         }
@@ -112,13 +113,11 @@ impl Confinement {
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Vec<OsString> {
-        let word = match (self.closes, self.closes_git_settings) {
-            (true, true) => ALL_CLOSED,
-            (true, false) => CLOSED,
-            (false, _) => OPEN,
-        };
-        let mut all =
-            vec![CONFINED.into(), self.workspace.clone().into(), self.scratch.clone().into(), word.into()];
+        let closed = [self.closes, self.closes_git_settings, self.closes_git_objects];
+        let words: Vec<&str> =
+            CLOSED.into_iter().zip(closed).filter(|(_, is)| *is).map(|(word, _)| word).collect();
+        let (workspace, scratch) = (self.workspace.clone().into(), self.scratch.clone().into());
+        let mut all = vec![CONFINED.into(), workspace, scratch, words.join(",").into()];
         all.push(self.around.clone().unwrap_or_default().into());
         all.push(self.beside.len().to_string().into());
         all.extend(self.beside.iter().map(Into::into));
@@ -146,17 +145,17 @@ pub(crate) fn told(
     mut arguments: impl Iterator<Item = OsString>,
 ) -> Option<(Confinement, OsString, Vec<OsString>)> {
     let (workspace, scratch) = (arguments.next()?.into(), arguments.next()?.into());
-    let (closes, closes_git_settings) = match arguments.next()?.to_str()? {
-        ALL_CLOSED => (true, true),
-        CLOSED => (true, false),
-        OPEN => (false, false),
-        _ => return None,
-    };
+    let words = arguments.next()?.into_string().ok()?;
+    let words: Vec<&str> = words.split(',').filter(|word| !word.is_empty()).collect();
+    if !words.iter().all(|word| CLOSED.contains(word)) {
+        return None;
+    }
+    let [closes, closes_git_settings, closes_git_objects] = CLOSED.map(|word| words.contains(&word));
     let around = Some(PathBuf::from(arguments.next()?)).filter(|around| !around.as_os_str().is_empty());
     let count: usize = arguments.next()?.to_str()?.parse().ok()?;
     let beside = (0..count).map(|_| arguments.next().map(PathBuf::from)).collect::<Option<_>>()?;
     Some((
-        Confinement { workspace, scratch, closes, closes_git_settings, beside, around },
+        Confinement { workspace, scratch, closes, closes_git_settings, closes_git_objects, beside, around },
         arguments.next()?,
         arguments.collect(),
     ))
@@ -168,9 +167,15 @@ mod tests {
 
     #[test]
     fn what_is_told_is_what_was_said() {
-        for (closes, closes_git_settings) in [(true, false), (true, true), (false, false)] {
+        for number in 0..8 {
+            let [closes, closes_git_settings, closes_git_objects] = [1, 2, 4].map(|bit| number & bit != 0);
             let (beside, around) = (vec!["/g".into(), "/o".into()], Some("/".into()));
-            let alone = Confinement { closes, closes_git_settings, ..Confinement::new("/w", "/s") };
+            let alone = Confinement {
+                closes,
+                closes_git_settings,
+                closes_git_objects,
+                ..Confinement::new("/w", "/s")
+            };
             let confinement = if closes { Confinement { beside, around, ..alone.clone() } } else { alone };
             let arguments = confinement.arguments("/bin/sh", ["-c", "true"]);
             assert_eq!(arguments[0], CONFINED);
@@ -178,7 +183,7 @@ mod tests {
             assert_eq!(told(arguments.into_iter().skip(1)), Some(said));
         }
         let words = |text: &str| told(text.split(' ').map(OsString::from));
-        for text in ["/w", "/w /s", "/w /s closed", "/w /s other  0 /bin/sh", "/w /s closed  2 /g /bin/sh"] {
+        for text in ["/w", "/w /s", "/w /s files", "/w /s other  0 /bin/sh", "/w /s files  2 /g /bin/sh"] {
             assert_eq!(words(text), None, "{text}");
         }
     }

@@ -126,8 +126,11 @@ fn denied(accesses: &[Access], does: &str, context: &GateContext) -> Option<Verd
             Extent::File | Extent::Names => context.deny.matching(&access.path),
             Extent::Below => context.deny.matching_below(&access.path),
         };
-        if let Some(rule) = rule {
-            let detail = format!("the command {does} what the deny rule {:?} covers", rule.0);
+        let kept = rule.is_none().then(|| context.deny.kept_by_git(&access.path, access.extent)).flatten();
+        if let Some(rule) = rule.or(kept) {
+            let of =
+                if kept.is_some() { "git's own files, which hold what was committed, also " } else { "" };
+            let detail = format!("the command {does} {of}what the deny rule {:?} covers", rule.0);
             let mut verdict = Verdict::boundary(Reason::DeniedPath, detail);
             verdict.effects.push(Effect {
                 kind: EffectKind::Unknown,

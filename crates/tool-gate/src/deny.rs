@@ -3,9 +3,9 @@ use std::fmt;
 use headstart_workspace_path::WorkspacePath;
 use serde::{Deserialize, Serialize};
 
-use crate::GateError;
 use crate::path_pattern::{PathPattern, folded};
 use crate::secrets::{made_for, pattern_for};
+use crate::{Extent, GateError};
 
 /// A pattern of paths that no tool may touch, written as in `.gitignore`. Letters count without their case, because many
 /// file systems open a file by either.
@@ -104,6 +104,17 @@ impl DenyRules {
         None
     }
 
+    /// A rule for a path at which git keeps what was committed, so that reading it (all that is below it, or this file)
+    /// tells what the rule covers. Where it lies is told by names alone: in a folder `.git` or `project.git`, or below a
+    /// folder `objects` by the names that git gives there.
+    pub fn kept_by_git(&self, path: &WorkspacePath, extent: Extent) -> Option<&DenyRule> {
+        if extent == Extent::Names {
+            None
+        } else {
+            self.rules.first().filter(|_| holds_objects(path, extent))
+        }
+    }
+
     /// A rule that matches `folder` or may match something below it. It may name a rule that matches nothing there,
     /// and never misses one that does.
     pub fn matching_below(&self, folder: &WorkspacePath) -> Option<&DenyRule> {
@@ -112,6 +123,28 @@ impl DenyRules {
         self.matching(folder)
             .or_else(|| self.anchors.iter().position(near).and_then(|rule| self.rules.get(rule)))
     }
+}
+
+/// The folders of a repository's own folder in which there are no objects.
+const WITHOUT_OBJECTS: [&str; 4] = ["hooks", "info", "logs", "refs"];
+
+/// Whether reading a path may read what git keeps of files: a file among the objects of a repository, or a folder that
+/// may hold some.
+fn holds_objects(path: &WorkspacePath, extent: Extent) -> bool {
+    let folded = folded(path.as_bytes());
+    let names: Vec<&str> = folded.split('/').collect();
+    let below = |at: usize| names.get(at + 1).copied();
+    let is_repository = |name: &&str| name.rsplit('.').next() == Some("git") && name.contains('.');
+    let of_git = names.iter().position(is_repository).is_some_and(|at| match extent {
+        Extent::Below => below(at).is_none_or(|name| !WITHOUT_OBJECTS.contains(&name)),
+        Extent::File | Extent::Names => names[at..].contains(&"objects"),
+    });
+    let is_hexadecimal = |name: &str| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let by_name = |at: usize| match below(at) {
+        Some(name) => name == "pack" || is_hexadecimal(name),
+        None => extent == Extent::Below,
+    };
+    of_git || names.iter().enumerate().any(|(at, name)| *name == "objects" && by_name(at))
 }
 
 /// The folders that hold a path, outermost first, and the path itself.
@@ -244,6 +277,36 @@ mod tests {
         for (pattern, text, expected) in cases {
             let rules = DenyRules::from_patterns([pattern]).unwrap();
             assert_eq!(rules.matching_below(&path(text)).is_some(), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn what_git_keeps_is_told_by_its_place() {
+        use Extent::{Below, File, Names};
+        let cases = [
+            (".git/objects/ab/cdef", File, true),
+            (".git/OBJECTS/pack/pack-1.pack", File, true),
+            (".git/modules/one/objects/ab/cdef", File, true),
+            ("copy.git/objects/pack/pack-1.pack", File, true),
+            ("copy/objects/pack/pack-1.pack", File, true),
+            ("copy/objects/ab/cdef", File, true),
+            ("copy/objects", Below, true),
+            (".git", Below, true),
+            ("sub/.git", Below, true),
+            (".git/modules", Below, true),
+            (".git", Names, false),
+            (".git/objects", Names, false),
+            (".git/HEAD", File, false),
+            (".git/index", File, false),
+            (".git/logs", Below, false),
+            ("src/objects/mesh.rs", File, false),
+            ("src/objects/door/mesh.rs", File, false),
+            ("src", Below, false),
+        ];
+        let rules = DenyRules::from_patterns(["/private/"]).unwrap();
+        for (text, extent, expected) in cases {
+            assert_eq!(rules.kept_by_git(&path(text), extent).is_some(), expected, "{text} {extent:?}");
+            assert_eq!(DenyRules::default().kept_by_git(&path(text), extent), None, "{text}");
         }
     }
 

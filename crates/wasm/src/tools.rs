@@ -38,6 +38,7 @@ struct CommandFields {
     environment: BTreeMap<String, String>,
     consented: bool,
     secrets: &'static str,
+    closes_git_objects: bool,
     time_limit_ms: u64,
     output_limit: usize,
 }
@@ -171,6 +172,7 @@ impl CommandFields {
                 SecretAccess::Closed => "closed",
                 SecretAccess::Open => "open",
             },
+            closes_git_objects: request.closes_git_objects,
             time_limit_ms: u64::try_from(request.time_limit.as_millis()).unwrap_or(u64::MAX),
             output_limit: request.output_limit,
         }

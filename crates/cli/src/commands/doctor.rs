@@ -260,6 +260,7 @@ async fn commands(workspace: &Path) -> DoctorCheck {
         directory: WorkspacePath::root(),
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::Closed,
+        closes_git_objects: false,
         time_limit: RUNS_WITHIN,
         output_limit: 1_000,
     };

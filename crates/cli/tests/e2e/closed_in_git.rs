@@ -86,6 +86,44 @@ fn nothing_runs_over_a_repository_that_keeps_what_a_rule_covers() {
 }
 
 #[test]
+fn no_program_unpacks_what_git_keeps_and_a_rule_covers() {
+    let mut session = repository("['/private/']");
+    let object = session.git(&["rev-parse", "HEAD~1:private/plan.txt"]);
+    let object = format!("{}/{}", &object[..2], object[2..].trim());
+    session.git(&["clone", "-q", "--bare", ".", "copy"]);
+    session.git(&["-C", "copy", "gc", "-q"]);
+    let unpack = |file: &str| {
+        let header = r"printf '\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03'";
+        format!("{{ {header}; tail -c +3 {file}; }} | gzip -dc")
+    };
+    for command in [
+        unpack(&format!(".git/objects/{object}")),
+        unpack(&format!("./.git/../.git/obj*/{object}")),
+        "base64 copy/objects/pack/*".to_owned(),
+        "git log --oneline; base64 copy/objects/pack/*.pack".to_owned(),
+        "find .git -type f -exec base64 {} +".to_owned(),
+        "git diff --no-index --text a.txt copy/objects/pack".to_owned(),
+    ] {
+        let (status, is_told) = end_of(&mut session, &command);
+        assert_eq!((status.as_str(), is_told), ("boundary", false), "{command}");
+    }
+    // A text does not show that a repository lies in this folder. The kernel closes what is kept there.
+    let recording = json!({"turns": [
+        {"toolCalls": [shell("find copy -type f -exec base64 {} \\;")]}, {"text": "Done."},
+    ]});
+    let (outcome, _) = session.speculate(&recording, "auto-edit");
+    let told = serde_json::to_string(&events(&outcome, "toolResult")).unwrap();
+    assert!(told.contains("Permission denied") && told.contains("cmVmOiByZWZz"), "{told}");
+    let pack = std::fs::read_dir(session.workspace().join("copy/objects/pack")).unwrap();
+    let pack = pack
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "pack"));
+    let beginning = std::fs::read(pack.unwrap()).unwrap();
+    assert_eq!(&beginning[..4], b"PACK");
+    assert!(!told.contains("UEFDS"), "{told}");
+}
+
+#[test]
 fn git_hands_out_no_secret_that_was_committed() {
     let mut session = repository("[]");
     for command in [

@@ -265,6 +265,33 @@ fn a_token_in_the_address_of_a_remote_is_closed() {
 }
 
 #[test]
+fn what_git_keeps_is_closed_where_a_rule_covers_some_of_it() {
+    let session = with_repository();
+    session.git(&["add", "a.txt", "private"]);
+    session.git(&["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "first"]);
+    session.git(&["clone", "-q", "--bare", ".", "copy"]);
+    let attacks = [
+        "{ printf '\\x1f\\x8b\\x08'; tail -c +3 .git/objects/*/*; } | gzip -dc",
+        "base64 .git/objects/pack/*",
+        "find .git -type f -exec base64 {} +",
+        "find copy -type f -exec base64 {} +",
+        "cat .git/obj*/*/*",
+        "grep -rc . copy",
+        "cd copy && base64 objects/*/*",
+        "git diff --no-index --text /dev/null .git/objects/pack",
+    ];
+    session.write(
+        "home/.config/headstart/config.toml",
+        "deny = ['/private/']
+",
+    );
+    assert_each(&session, &attacks, false);
+    let honest =
+        ["cat .git/HEAD", "cat a.txt", "grep -rn main src", "ls .git/objects", "find . -name '*.rs'"];
+    assert_each(&session, &honest, true);
+}
+
+#[test]
 fn what_reads_open_files_is_answered() {
     let session = project();
     let honest = [

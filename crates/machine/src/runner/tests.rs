@@ -20,6 +20,7 @@ fn request(command: &str) -> CommandRequest {
         directory: WorkspacePath::root(),
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::Closed,
+        closes_git_objects: false,
         time_limit: Duration::from_secs(20),
         output_limit: 10_000,
     }

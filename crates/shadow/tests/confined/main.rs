@@ -33,6 +33,7 @@ const TESTS: &[(&str, fn())] = &[
     ("what_is_closed_is_not_read_whatever_the_command", what_is_closed_is_not_read_whatever_the_command),
     ("another_name_opens_nothing_closed", another_name_opens_nothing_closed),
     ("the_settings_of_git_are_closed_if_that_is_said", the_settings_of_git_are_closed_if_that_is_said),
+    ("what_git_keeps_is_closed_if_that_is_said", what_git_keeps_is_closed_if_that_is_said),
     ("what_is_open_is_read", what_is_open_is_read),
     ("what_never_ends_is_not_opened", what_never_ends_is_not_opened),
     ("what_lies_around_is_read_if_that_is_said", what_lies_around_is_read_if_that_is_said),
@@ -67,10 +68,12 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), TESTS.iter().map(trial).collect()).exit_code()
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "they are what a confinement says")]
 struct Place {
     folder: TempDir,
     closes: bool,
     closes_git_settings: bool,
+    closes_git_objects: bool,
     /// Whether the folder around the workspace is shown.
     shows_around: bool,
 }
@@ -89,7 +92,13 @@ impl Place {
             fs::write(folder.path().join("workspace").join(closed), "KEY=hush\n").unwrap();
         }
         fs::write(folder.path().join("elsewhere/secret"), "outside\n").unwrap();
-        let place = Self { folder, closes: true, closes_git_settings: false, shows_around: false };
+        let place = Self {
+            folder,
+            closes: true,
+            closes_git_settings: false,
+            closes_git_objects: false,
+            shows_around: false,
+        };
         symlink("../.env", place.workspace().join("docs/link")).unwrap();
         fs::hard_link(place.workspace().join("docs/a.md"), place.workspace().join("docs/b.md")).unwrap();
         place
@@ -104,6 +113,7 @@ impl Place {
         let confinement = Confinement {
             closes: self.closes,
             closes_git_settings: self.closes_git_settings,
+            closes_git_objects: self.closes_git_objects,
             around: self.shows_around.then(|| self.workspace().parent().unwrap().to_owned()),
             ..Confinement::new(self.workspace(), scratch)
         };
@@ -302,6 +312,40 @@ fn the_settings_of_git_are_closed_if_that_is_said() {
     assert_eq!(text(&place.run("grep -rh url .git src").stdout), "url = https://example.org/two\n");
 }
 
+fn what_git_keeps_is_closed_if_that_is_said() {
+    let place = Place::new();
+    for (repository, object) in [
+        (".git", "objects/pack/pack-1.pack"),
+        (".git", "objects/ab/cdef"),
+        (".git/modules/parts/one", "objects/ab/cdef"),
+        (".git/worktrees/two", "objects/ab/cdef"),
+        ("src/deep/.git", "objects/ab/cdef"),
+        ("docs/copy", "objects/ab/cdef"),
+    ] {
+        let repository = place.workspace().join(repository);
+        let object = repository.join(object);
+        fs::create_dir_all(object.parent().unwrap()).unwrap();
+        fs::write(object, "kept\n").unwrap();
+        fs::write(repository.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+    fs::hard_link(place.workspace().join(".git/objects/ab/cdef"), place.workspace().join("docs/kept"))
+        .unwrap();
+    fs::create_dir_all(place.workspace().join("src/objects")).unwrap();
+    fs::write(place.workspace().join("src/objects/mesh.txt"), "a mesh\n").unwrap();
+    let command = "grep -rhs kept .; cat .git/objects/*/* src/deep/.git/objects/ab/cdef; cat docs/kept";
+    assert_eq!(text(&place.run(command).stdout).matches("kept").count(), 11, "git itself needs it");
+    let place = Place { closes_git_objects: true, closes: false, ..place };
+    assert_eq!(text(&place.run(command).stdout), "");
+    let shown = "cat .git/HEAD docs/copy/HEAD src/objects/mesh.txt .env; ls .git";
+    assert_eq!(
+        text(&place.run(shown).stdout),
+        "ref: refs/heads/main\nref: refs/heads/main\na mesh\nKEY=hush\nHEAD\nmodules\nobjects\nworktrees\n"
+    );
+    let place = Place { closes: true, ..place };
+    assert_eq!(text(&place.run(command).stdout), "");
+    assert_eq!(text(&place.run("cat .env; cat src/objects/mesh.txt").stdout), "a mesh\n");
+}
+
 fn what_is_open_is_read() {
     let place = Place { closes: false, ..Place::new() };
     assert_eq!(text(&place.run("cat .env").stdout), "KEY=hush\n");
@@ -412,7 +456,7 @@ fn what_cannot_be_confined_does_not_run() {
     // An argument that another version would give is refused.
     let mut process = Command::new("/proc/self/exe");
     let words = place.process("echo ran", "/usr/bin:/bin");
-    let words = words.get_args().map(|word| if word == "closed" { "anything".as_ref() } else { word });
+    let words = words.get_args().map(|word| if word == "files" { "anything".as_ref() } else { word });
     assert_eq!(refusal(process.args(words)), "its arguments are of another version");
     // A host that gave no pipe finds the reason on standard error.
     let output = process.stdin(Stdio::null()).output().unwrap();

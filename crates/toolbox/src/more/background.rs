@@ -112,6 +112,7 @@ impl Tool for RunInBackground {
             directory,
             environment: CommandEnvironment::User,
             secrets: SecretAccess::Open,
+            closes_git_objects: false,
             time_limit: Duration::MAX,
             output_limit: context.limits.output_bytes,
         };

@@ -41,6 +41,7 @@ impl Shell {
             directory: directory.clone(),
             environment: if context.consented { CommandEnvironment::User } else { CommandEnvironment::Clean },
             secrets: secrets(context),
+            closes_git_objects: !context.consented && !context.gate.deny.is_empty(),
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };

@@ -60,6 +60,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
         directory: crate::session::path("."),
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::Closed,
+        closes_git_objects: true,
         time_limit: limits.command_time,
         output_limit: limits.output_bytes,
     };
@@ -68,6 +69,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
         directory: crate::session::path("src"),
         environment: CommandEnvironment::User,
         secrets: SecretAccess::Open,
+        closes_git_objects: false,
         ..root.clone()
     };
     let hardened =

@@ -47,6 +47,12 @@ export interface CommandRequest {
    * `secret_path` of a read of such a file.
    */
   secrets: "closed" | "open";
+  /**
+   * Whether a command that starts no git must not read the files in which repositories keep what was committed
+   * (`.git/objects`), because a deny rule covers some of it. `judge` stops a command that names them; one that reads a
+   * whole folder with a repository in it (`grep -r`) is for your sandbox.
+   */
+  closesGitObjects: boolean;
   /** End the command after this time. A second later nobody waits for it any more, and the signal fires. */
   timeLimitMs: number;
   /** Keep at most this many bytes of output. */

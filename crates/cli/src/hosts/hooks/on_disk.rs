@@ -226,8 +226,17 @@ impl Look<'_> {
         known.is_from_store &= is_from_store;
     }
 
-    /// Objects to a path that is closed. The configuration of a repository is, if it holds a token.
+    /// Objects to a path that is closed. The configuration of a repository is, if it holds a token; what a repository
+    /// keeps of files is, if a deny rule may cover some of them.
     fn open(&self, path: &Path, inside: &WorkspacePath) -> Result<(), Objection> {
+        let is_kept = |folder: &Path| {
+            folder.file_name().is_some_and(|name| name == "objects")
+                && folder.with_file_name("HEAD").symlink_metadata().is_ok()
+        };
+        let in_workspace = |folder: &&Path| folder.starts_with(self.workspace);
+        if !self.rules.is_empty() && path.ancestors().take_while(in_workspace).any(is_kept) {
+            return Err(closed(inside));
+        }
         if !self.rules.closes(inside, false) {
             return Ok(());
         }

@@ -190,6 +190,7 @@ impl Place {
             directory: WorkspacePath::root(),
             environment: CommandEnvironment::Clean,
             secrets: SecretAccess::Closed,
+            closes_git_objects: false,
             time_limit: Duration::from_secs(60),
             output_limit: 100_000,
         };

@@ -19,6 +19,7 @@ const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
 const GIT: &str = ".git";
 const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
 const GIT_FOLDERS: [&str; 2] = ["modules", "worktrees"];
+const OBJECTS: &str = "objects";
 /// The most names that are looked at before each command.
 const MOST_NAMES: usize = 1_000_000;
 
@@ -41,23 +42,23 @@ impl Readable {
         confinement: &Confinement,
         closes: &dyn Fn(&Path, &WorkspacePath) -> bool,
     ) -> io::Result<Self> {
-        let Confinement { workspace, around, .. } = confinement;
-        if !confinement.closes {
-            return Ok(Self::all(around.as_ref().unwrap_or(workspace)));
+        let (workspace, around) = (confinement.workspace.as_path(), confinement.around.as_deref());
+        if !confinement.closes && !confinement.closes_git_objects {
+            return Ok(Self::all(around.unwrap_or(workspace)));
         }
         let mut search = Search {
+            confinement,
             closes,
-            closes_git_settings: confinement.closes_git_settings,
             but: None,
             looked_at: 0,
             several_names: HashSet::new(),
             is_again: false,
             leads_to_processes: false,
         };
-        let mut found = search.both(workspace, around.as_deref())?;
+        let mut found = search.both(workspace, around)?;
         if !search.several_names.is_empty() {
             search.is_again = true;
-            found = search.both(workspace, around.as_deref())?;
+            found = search.both(workspace, around)?;
         }
         found.leads_to_processes = search.leads_to_processes;
         Ok(found)
@@ -74,6 +75,11 @@ impl Readable {
     }
 }
 
+/// Whether a folder of this name is where a repository keeps what was committed. It need not be called `.git`.
+fn keeps_objects(repository: &Path, name: &OsStr) -> bool {
+    name == OBJECTS && repository.join("HEAD").symlink_metadata().is_ok()
+}
+
 /// Whether a link leads to `/proc`, where there are files without an end and the command lines of all processes.
 fn leads_to_processes(link: &Path) -> bool {
     // A process that its target names may only begin later, so the text of the link counts as well.
@@ -81,8 +87,8 @@ fn leads_to_processes(link: &Path) -> bool {
 }
 
 struct Search<'a> {
+    confinement: &'a Confinement,
     closes: &'a dyn Fn(&Path, &WorkspacePath) -> bool,
-    closes_git_settings: bool,
     /// This folder was searched already, by its own rules.
     but: Option<PathBuf>,
     looked_at: usize,
@@ -128,9 +134,12 @@ impl Search<'_> {
                 is_partial = true;
                 continue;
             }
-            let may_be_closed =
-                !is_git || self.closes_git_settings && GIT_SETTINGS.iter().any(|known| name == *known);
-            let is_closed = may_be_closed && (self.closes)(&entry.path(), &below);
+            let may_be_closed = self.confinement.closes
+                && (!is_git
+                    || self.confinement.closes_git_settings
+                        && GIT_SETTINGS.iter().any(|known| name == *known));
+            let is_closed = may_be_closed && (self.closes)(&entry.path(), &below)
+                || self.confinement.closes_git_objects && kind.is_dir() && keeps_objects(folder, &name);
             if is_closed {
                 readable.hides_something = true;
                 self.note(&entry.path())?;
@@ -141,7 +150,7 @@ impl Search<'_> {
             } else if !kind.is_dir() {
                 // Nobody may ever write to a pipe, and then whoever opens it waits for ever.
                 is_partial = true;
-            } else if is_git && !self.may_hold_settings(&name, is_top)
+            } else if is_git && !self.may_hold_closed(&name, is_top)
                 || !self.is_again && NOT_SEARCHED.iter().any(|known| name == *known)
             {
                 readable.folders.push(entry.path());
@@ -158,15 +167,15 @@ impl Search<'_> {
         Ok((is_partial || readable.hides_something).then_some(readable))
     }
 
-    /// Whether a folder in a repository's own one, or in one of its parts, may hold settings. What git fills with many
-    /// files never does.
-    fn may_hold_settings(&self, name: &OsStr, is_top: bool) -> bool {
+    /// Whether a folder in a repository's own one, or in one of its parts, may hold what is closed. What git fills with
+    /// many files never does.
+    fn may_hold_closed(&self, name: &OsStr, is_top: bool) -> bool {
         let is_named = |names: &[&str]| names.iter().any(|known| name == *known);
-        self.closes_git_settings
+        (self.confinement.closes_git_settings || self.confinement.closes_git_objects)
             && if is_top {
                 is_named(&GIT_FOLDERS)
             } else {
-                !is_named(&["objects", "refs", "logs", "hooks", "lfs"])
+                !is_named(&[OBJECTS, "refs", "logs", "hooks", "lfs"])
             }
     }
 
