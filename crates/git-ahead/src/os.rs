@@ -17,6 +17,7 @@ mod settle;
 mod snapshot;
 mod steps;
 mod stored;
+mod unbrought;
 mod undone;
 
 pub use program::Git;

@@ -256,8 +256,13 @@ impl Views {
     }
 
     /// What all commands in a view did to the repository, if one of them wrote to git's folder.
-    pub fn read_repository(&self, opened: &mut OpenedView) -> RepositoryRead {
-        self.repository.read(opened)
+    /// `taken_away` is what they took away from the workspace ([`ReadBack::taken_away`]).
+    pub fn read_repository(
+        &self,
+        opened: &mut OpenedView,
+        taken_away: &[(WorkspacePath, u64)],
+    ) -> RepositoryRead {
+        self.repository.read(opened, taken_away)
     }
 
     /// The changes in a view compared with the workspace, including these ignored paths.
@@ -453,24 +458,23 @@ impl Views {
         ran.notes.extend(brought_note(&back.brought));
         ran.notes.extend(hidden_note(&closed.paths, &ran.output));
         traces.refuse(&ran.output, &ran.changes)?;
-        self.report_repository(opened, back.git, &request.deny, &mut ran);
+        let taken_away = back.git.then_some(back.taken_away.as_slice());
+        self.report_repository(opened, taken_away, &request.deny, &mut ran);
         Ok(ran)
     }
 
     fn report_repository(
         &self,
         opened: &mut OpenedView,
-        is_written: bool,
+        written: Option<&[(WorkspacePath, u64)]>,
         deny: &DenyRules,
         ran: &mut ViewOutput,
     ) {
         if says_no_repository(&ran.output.output) {
             ran.git_refused = self.beside(deny).without_git.map(str::to_owned);
         }
-        if !is_written {
-            return;
-        }
-        match self.read_repository(opened) {
+        let Some(taken_away) = written else { return };
+        match self.read_repository(opened, taken_away) {
             RepositoryRead::Change(change) => {
                 let change = change.map(|change| *change);
                 ran.git_refused = change.as_ref().and_then(|change| commits_output(change, &ran.warm));

@@ -215,6 +215,10 @@ pub struct ReadBack {
     /// If that copy may be at a place that cannot be read back: what was removed, and where it may be. The changes must
     /// not be committed then.
     pub torn: Option<Torn>,
+    /// The files that were removed or emptied, of which git has no copy and no change has one, with their lengths. A copy
+    /// may be below `.git`, which is not read here. Nothing where [`torn`](Self::torn) says so already.
+    #[serde(skip)]
+    pub taken_away: Vec<(WorkspacePath, u64)>,
     /// Whether something below `.git` was written. That is not part of the change set either.
     pub git: bool,
     /// Paths that the view changed and that somebody else changed on disk since the view started. They are not part

@@ -97,6 +97,62 @@ fn what_is_moved_or_written_over_a_closed_file_waits_for_the_user() {
     }
 }
 
+/// An accept brings the objects that a ref, a commit or the index names. Others are in the view's repository alone, and
+/// so is what git keeps for itself.
+#[test]
+fn what_only_an_object_holds_that_nothing_names_is_not_taken_away() {
+    let words = "takes only.txt away, and a copy of it may be in .git/";
+    let (name, address) = ("user.name=A User", "user.email=user@example.com");
+    let commit = format!("git add only.txt; git -c {name:?} -c {address} commit -q -m only");
+    for command in [
+        "git hash-object -w only.txt; rm only.txt".to_owned(),
+        "git hash-object -w only.txt; : > only.txt".to_owned(),
+        "gzip < only.txt | git hash-object -w --stdin; rm only.txt".to_owned(),
+        "git add only.txt; git reset -q only.txt; rm only.txt".to_owned(),
+        format!("{commit}; git reset -q --hard HEAD~1"),
+        "git add only.txt; git tag one; git hash-object -w --stdin < table.csv; git reset -q; rm only.txt"
+            .to_owned(),
+        "mv only.txt .git/COMMIT_EDITMSG".to_owned(),
+        "mkdir -p .git/logs/x; mv only.txt .git/logs/x/y".to_owned(),
+        "mkdir -p .git/lfs/tmp; mv only.txt .git/lfs/tmp/x".to_owned(),
+        "mv only.txt .git/objects/info/x".to_owned(),
+        "mv only.txt .git/objects/pack/tmp_x".to_owned(),
+    ] {
+        let mut session = project();
+        session.git(&["add", "Makefile"]);
+        session.git(&["-c", name, "-c", address, "commit", "-q", "-m", "all"]);
+        let before = session.hash();
+        let (outcome, id) = session.speculate(&recording(&command), "auto-edit");
+        let verdict = &outcome.finished()["boundary"]["verdict"];
+        assert!(verdict["detail"].as_str().unwrap_or_default().contains(words), "{command}: {outcome}");
+        session.run(&["accept", &id]);
+        assert_eq!(session.hash(), before, "{command}");
+        let applied = session.run(&["shadow", "run", "--apply", "--", "sh", "-c", &command]);
+        assert!(applied.code != Some(0) && applied.stderr.contains(words), "{command}: {applied}");
+        assert_eq!(session.hash(), before, "{command}");
+    }
+    // The object is of a command before.
+    let session = &mut project();
+    let calls = ["git hash-object -w only.txt", "rm only.txt"].map(shell);
+    let turns = calls.map(|call| json!({"toolCalls": [call]}));
+    let (outcome, _) = session.speculate(&json!({"turns": turns}), "auto-edit");
+    assert!(outcome.finished()["boundary"]["verdict"]["detail"].to_string().contains(words), "{outcome}");
+
+    for command in [
+        "git add only.txt; rm only.txt".to_owned(),
+        format!("{commit}; rm only.txt"),
+        "git add table.csv; rm -f only.txt.bak; cat only.txt > other.txt; rm only.txt".to_owned(),
+    ] {
+        let mut session = project();
+        session.git(&["add", "Makefile"]);
+        session.git(&["-c", name, "-c", address, "commit", "-q", "-m", "all"]);
+        let (outcome, id) = session.speculate(&recording(&command), "auto-edit");
+        assert_eq!(outcome.finished()["status"], "completed", "{command}: {outcome}");
+        let accepted = session.run(&["accept", &id]);
+        assert!(accepted.code == Some(0) && session.text("only.txt").is_none(), "{command}: {accepted}");
+    }
+}
+
 #[test]
 fn what_is_overwritten_comes_back_with_the_undo_and_a_copy_of_it_comes_along() {
     for (command, come) in [

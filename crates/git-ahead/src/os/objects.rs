@@ -42,7 +42,7 @@ pub(super) fn copy_new(view: &Dir, real: &Dir, to: &Dir, digits: usize) -> Resul
 }
 
 /// Whether a path below `objects` is that of an object, of a pack or of a pack's index.
-fn is_object(path: &str, digits: usize) -> bool {
+pub(super) fn is_object(path: &str, digits: usize) -> bool {
     let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match path.split_once('/') {
         Some(("pack", name)) => name
@@ -54,7 +54,7 @@ fn is_object(path: &str, digits: usize) -> bool {
     }
 }
 
-fn is_fan(path: &str) -> bool {
+pub(super) fn is_fan(path: &str) -> bool {
     path.len() == 2 && path.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 

@@ -10,8 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use headstart_git_ahead::{GitChange, GitError, Reader, Snapshot};
-use headstart_overlay_fs::WorkspacePath;
-use headstart_overlay_fs::{Process, file_times};
+use headstart_overlay_fs::{Process, Torn, WorkspacePath, file_times};
 use headstart_toolbox::PriorGitChanges;
 use tempfile::TempDir;
 
@@ -92,11 +91,19 @@ impl Repository {
     }
 
     /// What the commands in a view did, if one of them wrote to git's folder.
-    pub(super) fn read(&self, opened: &mut OpenedView) -> RepositoryRead {
-        self.try_read(opened).unwrap_or_else(RepositoryRead::Refused)
+    pub(super) fn read(
+        &self,
+        opened: &mut OpenedView,
+        taken_away: &[(WorkspacePath, u64)],
+    ) -> RepositoryRead {
+        self.try_read(opened, taken_away).unwrap_or_else(RepositoryRead::Refused)
     }
 
-    fn try_read(&self, opened: &mut OpenedView) -> Result<RepositoryRead, String> {
+    fn try_read(
+        &self,
+        opened: &mut OpenedView,
+        taken_away: &[(WorkspacePath, u64)],
+    ) -> Result<RepositoryRead, String> {
         let (view, shown) = (opened.view.root(), &mut opened.git);
         let ready = self.git_access()?;
         let to_text = |error: GitError| error.to_string();
@@ -114,6 +121,16 @@ impl Repository {
         let folder = ready.private.path().file_name().unwrap_or_default().to_string_lossy();
         let pack = format!("{FOLDER}/{folder}/{number}.pack");
         let change = ready.reader.read(shown.before.as_ref(), view, &ready.state, &pack).map_err(to_text)?;
+        let is_boundary = change.as_ref().is_some_and(|change| change.boundary().is_some());
+        if !taken_away.is_empty() && !is_boundary {
+            let (removed, lengths) = taken_away.iter().cloned().unzip();
+            let written = ready.reader.unbrought(view, change.as_ref(), &ready.state, &lengths);
+            let torn = Torn { removed, written: written.map_err(to_text)? };
+            if !torn.written.is_empty() {
+                let _ = std::fs::remove_file(ready.state.join(&pack));
+                return Ok(RepositoryRead::Refused(format!("it {}", torn.words())));
+            }
+        }
         match (&shown.shown.step, &change) {
             // What was known before stays as it was stored.
             (Some(known), Some(now)) if known.is_same(now) => {

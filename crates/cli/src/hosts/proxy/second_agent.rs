@@ -263,7 +263,7 @@ fn freeze(
     } else if let Some(torn) = &back.torn {
         Some(format!("it {}", torn.words()))
     } else if let Some(why) =
-        back.git.then(|| repository_refusal(plan.views.read_repository(opened))).flatten()
+        back.git.then(|| repository_refusal(plan.views.read_repository(opened, &back.taken_away))).flatten()
     {
         Some(why)
     } else if let Some(path) = back.ignored.iter().find(|path| holds_dependencies(path)) {

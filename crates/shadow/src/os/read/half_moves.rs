@@ -70,6 +70,9 @@ impl Reader<'_> {
         if self.back.torn.is_some() {
             return Ok(Settled::new());
         }
+        let is_nowhere = |lost: &&Lost| lost.is_unsafe() && !brought.copied.contains(&lost.key());
+        let nowhere = lost.iter().filter(is_nowhere);
+        self.back.taken_away = nowhere.map(|lost| (lost.path.clone(), lost.content.len() as u64)).collect();
         for (path, (base, change)) in brought.changes {
             self.back.brought.push(path.clone());
             self.change(path, base, change)?;
