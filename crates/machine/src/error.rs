@@ -131,6 +131,22 @@ pub enum CliError {
         workspace = workspace.display()
     )]
     NotAccepted { id: String, workspace: PathBuf, path: WorkspacePath, message: String },
+    /// What was begun was taken back at once.
+    #[error(
+        "nothing was {what} in {workspace}: {message}; see to it that there is room and that you can write there and in \
+         {state}, then run it again",
+        workspace = workspace.display(),
+        state = state.display()
+    )]
+    NothingDone { what: &'static str, workspace: PathBuf, state: PathBuf, message: String },
+    /// What was begun could not be ended or taken back yet.
+    #[error(
+        "not all of it was {what} in {workspace}: {message}; see to it that there is room and that you can write there and \
+         in {state}, then run it again",
+        workspace = workspace.display(),
+        state = state.display()
+    )]
+    HalfDone { what: &'static str, workspace: PathBuf, state: PathBuf, message: String },
     #[error("cannot open the workspace {path}: {message}", path = path.display())]
     Workspace { path: PathBuf, message: String },
     /// A signal asked the process to end. Everything that was running has been ended.

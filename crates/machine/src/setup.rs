@@ -76,6 +76,22 @@ pub fn cannot_open(workspace: &Path, state: Option<&Path>, error: &TreeError) ->
     of_state.unwrap_or_else(|| CliError::Workspace { path: workspace.to_owned(), message: error.to_string() })
 }
 
+/// Why what changes a workspace failed, as on a full disk, and what it left there: nothing, unless that failed too or
+/// `is_as_before` denies it. `what` says what was not done, as in "nothing was changed".
+pub fn not_done(
+    tree: &OsTree,
+    what: &'static str,
+    (workspace, state): (&Path, &Path),
+    error: &TreeError,
+    is_as_before: impl FnOnce(&OsTree) -> Result<bool, TreeError>,
+) -> CliError {
+    let (workspace, state, message) = (workspace.to_owned(), state.to_owned(), error.to_string());
+    match tree.tidy().and_then(|_| is_as_before(tree)) {
+        Ok(true) => CliError::NothingDone { what, workspace, state, message },
+        _ => CliError::HalfDone { what, workspace, state, message },
+    }
+}
+
 pub fn options(state: Option<&Path>, by: AcceptingProcess) -> OsOptions {
     OsOptions {
         state: state.map(Path::to_owned),

@@ -273,8 +273,9 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
     };
     let CommandResult { end, millis, said, back, refused, git, git_refused, notes } = came;
     let is_whole = back.changed_meanwhile.is_empty() && git_refused.is_none() && back.torn.is_none();
+    let folders = (Path::new(&workspace), state.as_ref().map(Store::state_folder));
     let may_apply = args.apply && is_whole && (!back.changes.is_empty() || git.is_some());
-    let outcome = if may_apply { Some(apply(&tree, &back, git.as_ref(), &workspace)?) } else { None };
+    let outcome = if may_apply { Some(apply(&tree, &back, git.as_ref(), folders)?) } else { None };
     let conflicts = match &outcome {
         Some(CommitOutcome::Conflict(conflicts)) => conflicts.as_slice(),
         _ => &[],
@@ -442,7 +443,7 @@ fn read_repository(
     back: &mut ReadBack,
     deny: &DenyRules,
 ) -> (Option<GitChange>, Option<String>) {
-    match views.read_repository(opened) {
+    match views.read_repository(opened, &back.taken_away) {
         RepositoryRead::Change(change) => {
             let refused = change.as_deref().and_then(|change| {
                 let closed = || change.paths.iter().find(|path| deny.closes(path, false));
@@ -464,14 +465,19 @@ fn apply(
     tree: &OsTree,
     back: &ReadBack,
     git: Option<&GitChange>,
-    workspace: &str,
+    (workspace, state): (&Path, Option<&Path>),
 ) -> Result<CommitOutcome, CliError> {
     let options = CommitOptions::default();
-    let committed = match git.map(GitChange::beside) {
-        Some(beside) => futures::executor::block_on(tree.commit_with(&back.changes, &beside, options)),
+    let beside = git.map(GitChange::beside);
+    let committed = match &beside {
+        Some(beside) => futures::executor::block_on(tree.commit_with(&back.changes, beside, options)),
         None => futures::executor::block_on(tree.commit(&back.changes, options)),
     };
-    committed.map_err(|error| setup::cannot_open(Path::new(workspace), None, &error))
+    committed.map_err(|error| {
+        let digest = back.changes.digest_with(beside.as_deref());
+        let folders = (workspace, state.unwrap_or(workspace));
+        setup::not_done(tree, "changed", folders, &error, |tree| Ok(!tree.has_committed(digest)?))
+    })
 }
 
 /// The result of a command, for a person.

@@ -10,7 +10,9 @@ use headstart_machine::setup::{self, AcceptingProcess};
 use headstart_machine::store::{LockedSpeculation, SpeculationId, SpeculationState, Store};
 use headstart_machine::undo::{self, KEPT, NOT_WHOLE, Undo};
 use headstart_machine::{accounts, output, workspace};
-use headstart_overlay_fs::{Conflict, ContentHash, KeptTurn, SeveralUndone, UndoOutcome, WorkspacePath};
+use headstart_overlay_fs::{
+    Conflict, ContentHash, KeptTurn, OsTree, SeveralUndone, TreeError, UndoOutcome, WorkspacePath,
+};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
@@ -62,8 +64,8 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     let workspace = workspace::of_record(record)?;
     let beside = finished.git.as_ref().map(GitChange::beside);
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?;
-    let cannot = |error| failed(&workspace, store, &error);
     let digest = finished.changes.digest_with(beside.as_deref());
+    let cannot = |error| not_undone(&tree, (&workspace, store), &[digest], &error);
     let turns = tree.kept_turns().map_err(cannot)?;
     let kept = turns.into_iter().find(|kept| kept.commits.contains(&digest)).unwrap_or_default();
     let undo = Undo::of(&kept, Path::new(&workspace));
@@ -98,7 +100,7 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
 fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(path)?;
     let tree = setup::tree(Path::new(&workspace), Some(store.state_folder()), AcceptingProcess::Another)?;
-    let turns = tree.kept_turns().map_err(|error| failed(&workspace, store, &error))?;
+    let turns = tree.kept_turns().map_err(|error| not_undone(&tree, (&workspace, store), &[], &error))?;
     let Some(kept) = turns.iter().rev().find(|kept| !kept.commits.is_empty()) else {
         return Err(CliError::Unavailable(format!(
             "headstart wrote nothing in {workspace} that can be taken back ({KEPT})"
@@ -111,7 +113,8 @@ fn last(store: &Store, path: Option<&Path>, context: &Context) -> Result<ExitSta
     }
     let undo = Undo::of(kept, Path::new(&workspace));
     let since = (undo.commit_since(), undo.pushed_to());
-    let undone = tree.undo_several(&kept.commits).map_err(|error| failed(&workspace, store, &error))?;
+    let cannot = |error| not_undone(&tree, (&workspace, store), &kept.commits, &error);
+    let undone = tree.undo_several(&kept.commits).map_err(cannot)?;
     let mut id = None;
     for changes in kept.commits.iter().rev().take(undone.commits) {
         match mark_record_of(store, &workspace, *changes, context)? {
@@ -248,6 +251,16 @@ fn conflict(
     Ok(ExitStatus::Conflict)
 }
 
-fn failed(workspace: &str, store: &Store, error: &headstart_overlay_fs::TreeError) -> CliError {
-    setup::cannot_open(Path::new(workspace), Some(store.state_folder()), error)
+/// Why nothing was taken back, or not all of these commits.
+fn not_undone(
+    tree: &OsTree,
+    (workspace, store): (&str, &Store),
+    commits: &[ContentHash],
+    error: &TreeError,
+) -> CliError {
+    let are_kept = |turns: &[KeptTurn]| {
+        commits.iter().all(|commit| turns.iter().any(|turn| turn.commits.contains(commit)))
+    };
+    let folders = (Path::new(workspace), store.state_folder());
+    setup::not_done(tree, "taken back", folders, error, |tree| Ok(are_kept(&tree.kept_turns()?)))
 }

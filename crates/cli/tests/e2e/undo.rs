@@ -1,7 +1,9 @@
 //! Holds that an accept can be taken back, and what happens if a process died before it could note what it had done.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -279,4 +281,77 @@ fn what_may_be_the_only_copy_outlives_its_workspace() {
     let swept = sweep_from_home(&session, "0");
     assert!(swept.stdout.contains("take what you need"), "{swept}");
     assert_eq!(kept_for_undo(&session), [kept]);
+}
+
+const SMALL_DISK: &str = "HEADSTART_TEST_SMALL_DISK";
+
+/// Fills the disk up to so many bytes.
+fn fill(session: &Session, room: u64) -> PathBuf {
+    let path = session.home().with_file_name("fill");
+    let mut file = fs::File::create(&path).unwrap();
+    let page = [0; 4096];
+    while file.write_all(&page).is_ok() {}
+    let full = file.metadata().unwrap().len();
+    file.set_len(full.saturating_sub(room)).unwrap();
+    path
+}
+
+#[test]
+#[ignore = "it is the process that the other test starts on a small disk"]
+fn the_process_on_a_small_disk() {
+    // The folder is missing if all ignored tests are run.
+    if std::env::var_os(SMALL_DISK).is_none() {
+        return;
+    }
+    let mut refused = 0;
+    for room in 0..6 {
+        let mut session = Session::with_project();
+        session.write("project/greeting.txt", "hello\nworld\n".repeat(2_000));
+        let before = session.hash();
+        let id = accepted(&mut session);
+        let after = session.hash();
+        let filled = fill(&session, room * 4096);
+        let outcome = session.run(&["undo", &id]);
+        fs::remove_file(filled).unwrap();
+        if outcome.stderr.contains("is taken back, but that could not be noted") {
+            assert_eq!(session.hash(), before, "{room} pages: {outcome}");
+            assert_eq!(session.run(&["undo", &id]).code, Some(0), "{room} pages");
+        } else if outcome.code != Some(0) {
+            refused += 1;
+            let root = session.workspace().display().to_string();
+            let words = ["nothing was taken back in", &root, "No space left on device", "there is room"];
+            outcome.assert_refused(1, &words);
+            assert_eq!(session.hash(), after, "{room} pages: {outcome}");
+            let again = session.run(&["undo", &id]);
+            assert_eq!(again.code, Some(0), "{room} pages: {again}");
+        }
+        assert_eq!(session.hash(), before, "{room} pages");
+    }
+    println!("refused {refused}");
+}
+
+/// An undo writes too: its journal, and what it notes of git.
+#[test]
+fn an_undo_on_a_full_disk_says_that_nothing_was_taken_back_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let can = |flags: &&str| {
+        let tried = Command::new("unshare").args([*flags, "true"]).output();
+        tried.is_ok_and(|ran| ran.status.success())
+    };
+    let flags =
+        ["-Urm", "-m"].into_iter().find(can).expect("neither `unshare -Urm` nor `unshare -m` works here");
+    let path = folder.path().display().to_string();
+    let run = format!(
+        "mount -t tmpfs -o size=6m none '{path}' && exec \"$0\" --exact undo::the_process_on_a_small_disk --ignored --nocapture"
+    );
+    let output = Command::new("unshare")
+        .args([flags, "sh", "-c", &run])
+        .arg(std::env::current_exe().unwrap())
+        .env("TMPDIR", &path)
+        .env(SMALL_DISK, "1")
+        .output()
+        .unwrap();
+    let told =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && told.contains("refused ") && !told.contains("refused 0"), "{told}");
 }
