@@ -3,7 +3,7 @@ use headstart_overlay_fs::{EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::{Behaviour, Declaration, built_in, ours};
 use serde_json::{Map, Value};
 
-use crate::content::{BOM, searchable};
+use crate::content::{BOM, FileText, searchable};
 use crate::location::locate_for_write;
 use crate::replacement::replace;
 use crate::tools::text_of_page;
@@ -188,12 +188,20 @@ impl Toolbox {
         if metadata.len <= context.limits.file_bytes {
             let found = context.view.read(&path).await?;
             let given = call.args.get("content").and_then(Value::as_str).unwrap_or_default();
-            if found == given.as_bytes() || known.shows(&found) {
+            // Nothing shows a binary file as it is, so reading it is no way on: the tool names one.
+            if found == given.as_bytes() || known.shows(&found) || FileText::of(found).is_none() {
                 return Ok(());
             }
         }
         if !replaces_whole(call) && !known.is_whole {
             return Ok(());
+        }
+        if context.limits.file_bytes < metadata.len {
+            return Err(ToolError::failed(format!(
+                "{path} has {} bytes, more than can be read and known; change it with a command, or, if all of it is \
+                 to be replaced, remove it first",
+                metadata.len
+            )));
         }
         Err(ToolError::failed(if known.is_whole {
             format!("{path} changed meanwhile; read it again")

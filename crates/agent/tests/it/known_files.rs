@@ -2,6 +2,7 @@
 
 use headstart_agent::Item;
 use headstart_forked_query::ToolOutcome;
+use headstart_overlay_fs::WorkspacePath;
 use headstart_speculation::Ending;
 
 use crate::harness::{Harness, HarnessOptions, lock};
@@ -50,6 +51,27 @@ fn a_file_that_was_never_read_is_not_replaced() {
     let refused = last_result(&harness).unwrap_err();
     assert!(refused.starts_with("other.txt has content that you have not seen; read it again"), "{refused}");
     assert_eq!(harness.file("other.txt").as_deref(), Some("other\n"));
+}
+
+/// No reading shows a binary file, so what is said does not send the model there.
+#[test]
+fn a_binary_file_is_not_replaced_and_what_is_said_helps() {
+    let mut harness = Harness::new(&HarnessOptions::default());
+    harness.write("other.txt", "a\0b");
+    let way_on =
+        "other.txt is a binary file (3 bytes), and not replaced by text; if it is to be, remove it first";
+    harness.say("edit other.txt");
+    assert_eq!(last_result(&harness), Err(way_on.to_owned()));
+    harness.say("read other.txt");
+    harness.say("edit other.txt");
+    assert_eq!(last_result(&harness), Err(way_on.to_owned()));
+    assert_eq!(harness.file("other.txt").as_deref(), Some("a\0b"));
+    harness.tree.remove(&WorkspacePath::parse("other.txt").unwrap());
+    harness.say("edit other.txt");
+    assert_eq!(
+        (last_result(&harness), harness.file("other.txt").as_deref()),
+        (Ok(()), Some("edit other.txt\n"))
+    );
 }
 
 /// An edit names the text that it replaces, so it takes nothing away that the model has not seen.
