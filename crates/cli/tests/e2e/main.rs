@@ -39,6 +39,7 @@ mod no_views;
 mod outcomes;
 mod permissions;
 mod policies;
+mod private_authority;
 mod process_death;
 mod project_check;
 mod provider;

@@ -434,6 +434,43 @@ fn connections_are_made_one_after_the_other() {
     }
 }
 
+/// Each process makes the copy's folder for incoming contents anew, which another one may be filling: that is only done
+/// below the lock of the copy.
+#[test]
+fn processes_that_send_something_new_at_the_same_time_all_find_it_there() {
+    const PROCESSES: usize = 6;
+    let session = session();
+    let there = remote_home(&session);
+    fs::create_dir(&there).unwrap();
+    let script = format!(
+        "exec env -i HOME='{}' PATH=\"$PATH\" '{}' shadow serve",
+        there.display(),
+        env!("CARGO_BIN_EXE_headstart"),
+    );
+    set_remote_command(&session, &["bash", "-c", &script]);
+    for round in 0..3 {
+        let names: Vec<_> = (0..PROCESSES).map(|number| format!("{round}-{number}.txt")).collect();
+        let started: Vec<_> = names
+            .iter()
+            .map(|name| {
+                // The next process has more to send than this one.
+                session.write(&format!("project/{name}"), format!("in {name}\n").repeat(2_000));
+                let arguments = ["shadow", "run", "--", "tail", "-n", "1", name];
+                (arguments, session.command(&arguments).spawn().unwrap())
+            })
+            .collect();
+        for (name, (arguments, child)) in names.iter().zip(started) {
+            let outcome = session.outcome(&arguments, child);
+            assert_eq!(
+                (outcome.code, outcome.stdout),
+                (Some(0), format!("in {name}\n")),
+                "{}",
+                outcome.stderr
+            );
+        }
+    }
+}
+
 #[test]
 fn what_was_built_ahead_there_is_there_for_all_views() {
     let session = served();
