@@ -206,8 +206,8 @@ pub struct ReadBack {
     pub ignored: Vec<WorkspacePath>,
     /// How much was written and removed at these paths, as far as the files there are not as they are on disk.
     pub left_out: Vec<LeftOut>,
-    /// What brings those of these rows that have no obstacle: of each all that was written, or nothing. At most 64
-    /// files and 16 MiB.
+    /// What brings those of these rows that have no obstacle: of each all that was written, or nothing. At most 1,000
+    /// files and 64 MiB.
     pub keepable: Vec<Change>,
     /// Those of the changes that git ignores and that are among them nevertheless, because something was removed or
     /// emptied whose only copy they may be.

@@ -305,7 +305,7 @@ pub(crate) struct Accept {
     /// Where git was used meanwhile, put the commits of the work under refs/headstart/ID, for `git merge`
     #[arg(long)]
     pub(crate) keep_commits: bool,
-    /// Bring what its commands wrote and git ignores as well, up to 64 files and 16 MiB
+    /// Bring what its commands wrote and git ignores as well, up to 1,000 files and 64 MiB
     #[arg(long)]
     pub(crate) keep_ignored: bool,
     /// Take it as a conflict where files changed since its last command in a view, or since its tests

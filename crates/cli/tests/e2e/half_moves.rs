@@ -188,12 +188,12 @@ fn what_an_accept_does_not_bring_comes_along_if_its_user_says_so() {
     session.write("project/local.db", "0\n").write("project/package.json", "{}\n");
     let before = session.hash();
     let command = "echo 1 > local.db; mkdir dist store; echo 1 > dist/a; echo 2 > dist/b; \
-        mkdir -p node_modules/m; echo 3 > node_modules/m/x; truncate -s 20M store/big";
+        mkdir -p node_modules/m; echo 3 > node_modules/m/x; truncate -s 80M store/big";
     let (outcome, id) = session.speculate(&recording(command), "auto-edit");
     assert_eq!(session.hash(), before, "nothing changes before an accept");
     let shown = session.run(&["show", &id]);
     let offered = "not kept: dist/ (2 files), local.db, node_modules/ (1 file) and 1 more · accept --keep-ignored \
-        keeps them, but not node_modules/ (1 file): its tool makes it again, store/ (1 file): too much, 20 MiB";
+        keeps them, but not node_modules/ (1 file): its tool makes it again, store/ (1 file): too much, 80 MiB";
     assert!(shown.stdout.contains(offered), "{outcome}\n{shown}");
 
     // What was saved since is not overwritten, and then nothing comes.
@@ -214,6 +214,30 @@ fn what_an_accept_does_not_bring_comes_along_if_its_user_says_so() {
     assert!(!session.workspace().join("node_modules").exists());
     let undone = session.run(&["undo", &id]);
     assert_eq!((undone.code, session.text("local.db").as_deref()), (Some(0), Some("0\n")), "{undone}");
+    assert_eq!(session.hash(), before);
+}
+
+/// As many files as a build of a page makes, and more bytes than come along unasked.
+#[test]
+fn hundreds_of_files_are_kept_as_one_and_go_back_as_one() {
+    let mut session = project();
+    session.write("project/package.json", "{}\n").write("project/store/page-7.txt", "mine\n");
+    let before = session.hash();
+    let command = "mkdir -p dist/assets; for i in $(seq 700); do echo $i > dist/assets/page-$i.txt; done; \
+        for i in $(seq 200); do echo $i > store/page-$i.txt; done; head -c 20M /dev/zero | tr '\\0' x > dist/big";
+    let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+    assert_eq!(session.hash(), before, "nothing changes before an accept");
+    let shown = session.run(&["show", &id]);
+    let offered = "not kept: dist/ (701 files), store/ (200 files) · accept --keep-ignored keeps them\n";
+    assert!(shown.stdout.contains(offered), "{outcome}\n{shown}");
+    let accepted = session.run(&["accept", &id, "--keep-ignored"]);
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    let files = |below: &str| std::fs::read_dir(session.workspace().join(below)).unwrap().count();
+    assert_eq!((files("dist/assets"), files("store")), (700, 200));
+    assert_eq!(session.workspace().join("dist/big").metadata().unwrap().len(), 20 << 20);
+    assert_eq!(session.text("store/page-7.txt").as_deref(), Some("7\n"));
+    let undone = session.run(&["undo", &id]);
+    assert_eq!(undone.code, Some(0), "{undone}");
     assert_eq!(session.hash(), before);
 }
 

@@ -239,14 +239,14 @@ fn keepable_places() {
         ("mkdir dist; echo 1 > dist/a; echo 2 > x.pack; echo 3 > store/old", "dist/a store/old x.pack", None),
         // A place that is too large leaves room for the others.
         (
-            "mkdir a.pack; for i in $(seq 65); do echo $i > a.pack/$i; done; echo 2 > x.pack",
+            "mkdir a.pack; for i in $(seq 1001); do echo $i > a.pack/$i; done; echo 2 > x.pack",
             "x.pack",
-            Some("a.pack/ (65 files): too many files"),
+            Some("a.pack/ (1001 files): too many files"),
         ),
         (
-            "mkdir second; echo 1 > second/a; truncate -s 17M second/b; echo 2 > x.pack",
+            "mkdir second; echo 1 > second/a; truncate -s 65M second/b; echo 2 > x.pack",
             "x.pack",
-            Some("second/ (2 files): too much, 17 MiB"),
+            Some("second/ (2 files): too much, 65 MiB"),
         ),
         (
             "mkdir second; echo 1 > second/a; ln -s /etc/passwd second/b",

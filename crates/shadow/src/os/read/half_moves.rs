@@ -14,9 +14,25 @@ use super::lost::{Carrier, Key, Lost, Settled, key};
 use super::{Reader, kind_of};
 use crate::{NotStagedReason, ShadowError};
 
-/// How many of the files that are left out may become part of the change set, and their bytes.
-const MOST_FILES: usize = 64;
-const MOST_BYTES: u64 = 16 << 20;
+/// How many files, and how many bytes of them, are read.
+#[derive(Clone, Copy)]
+struct Room {
+    files: usize,
+    bytes: u64,
+}
+
+/// Of the files that are left out, so many may become part of the change set without a word of the user's.
+const BROUGHT: Room = Room { files: 64, bytes: 16 << 20 };
+/// So many the user can have besides. All of them wait in memory and in the record of the work, which each call writes
+/// anew.
+const KEPT: Room = Room { files: 1_000, bytes: 64 << 20 };
+
+impl Room {
+    /// Whether all of these files can be read.
+    fn holds(self, files: &[WrittenFile]) -> bool {
+        files.len() <= self.files && bytes(files.iter()) <= self.bytes
+    }
+}
 
 /// Files that are left out, as changes.
 pub(super) type Changes = BTreeMap<WorkspacePath, (Option<Base>, KindAndBits)>;
@@ -89,22 +105,29 @@ impl Reader<'_> {
         self.from.hidden.iter().filter(is_there).map(ToString::to_string).collect()
     }
 
-    fn brought(&self, lost: &[Lost], written: &[WrittenFiles]) -> Result<Brought, ShadowError> {
+    fn brought<'w>(&self, lost: &[Lost], written: &'w [WrittenFiles]) -> Result<Brought, ShadowError> {
         // Places of which all can be read come first, so that a large one does not take their room.
-        let (small, large): (Vec<_>, Vec<_>) = written.iter().partition(|below| is_small(below.files.iter()));
-        let files: Vec<&WrittenFile> =
-            small.into_iter().chain(large).flat_map(|below| &below.files).collect();
+        let mut places: Vec<_> = written.iter().collect();
+        places.sort_by_key(|below| [BROUGHT, KEPT].iter().filter(|room| !room.holds(&below.files)).count());
+        let files: Vec<&WrittenFile> = places.iter().flat_map(|below| &below.files).collect();
         let mut changes = self.copies(&files, lost)?;
         let wanted = self.wanted(&files, lost, &changes);
-        let others =
-            files.iter().filter(|file| file.purpose != Purpose::Cache && !changes.contains_key(&file.path));
+        let is_other =
+            |file: &&&WrittenFile| file.purpose != Purpose::Cache && !changes.contains_key(&file.path);
+        let of =
+            |places: &[&'w WrittenFiles]| places.iter().flat_map(|below| &below.files).collect::<Vec<_>>();
+        let (kept, large) = places.split_at(places.partition_point(|below| KEPT.holds(&below.files)));
+        let (kept, large) = (of(kept), of(large));
         // What is wanted comes first, because the others are only read to see whether they have changed.
-        let mut candidates = self.candidates(wanted.iter().chain(others))?;
+        let mut candidates = Candidates::default();
+        self.read_candidates(&mut candidates, wanted.iter(), BROUGHT)?;
+        let is_missing = wanted.iter().any(|file| !candidates.knows(&file.path));
+        self.read_candidates(&mut candidates, kept.iter().filter(is_other), KEPT)?;
+        self.read_candidates(&mut candidates, large.iter().filter(is_other), BROUGHT)?;
         let paths = files.iter().map(|file| &file.path);
         let mut still: BTreeSet<_> =
             paths.filter(|path| !candidates.unchanged.contains(path)).cloned().collect();
         let copied = changes.values().filter_map(|(_, (kind, _))| key(kind)).collect();
-        let is_missing = wanted.iter().any(|file| !candidates.knows(&file.path));
         let is_half = is_missing && lost.iter().any(|lost| lost.is_unsafe() || lost.is_new_removal());
         if is_half {
             changes.clear();
@@ -225,15 +248,16 @@ impl Reader<'_> {
         files.iter().copied().filter(|file| is_wanted(file)).collect()
     }
 
-    /// Reads these files, the first ones up to the limits.
-    fn candidates<'f>(
+    /// Reads these files, the first ones for which there is room.
+    fn read_candidates<'f>(
         &self,
+        candidates: &mut Candidates,
         files: impl Iterator<Item = &'f &'f WrittenFile>,
-    ) -> Result<Candidates, ShadowError> {
-        let mut candidates = Candidates::default();
+        most: Room,
+    ) -> Result<(), ShadowError> {
         for file in files {
-            let room = MOST_BYTES - candidates.bytes;
-            if room < file.len || MOST_FILES <= candidates.changes.len() || candidates.knows(&file.path) {
+            let room = most.bytes.saturating_sub(candidates.bytes);
+            if room < file.len || most.files <= candidates.changes.len() || candidates.knows(&file.path) {
                 continue;
             }
             match self.as_change(file, room)? {
@@ -245,7 +269,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok(candidates)
+        Ok(())
     }
 
     /// Contents that git does not have, and that may have gone to a place which no change set reaches.
@@ -289,11 +313,6 @@ pub(in crate::os) fn settle(
 
 pub(super) fn carriers<'c>(changes: impl Iterator<Item = &'c Change>) -> Vec<Carrier> {
     changes.filter_map(|change| Some((change.path.clone(), key(&change.kind)?))).collect()
-}
-
-/// Whether all of these files can be read.
-fn is_small<'f>(files: impl Iterator<Item = &'f WrittenFile> + Clone) -> bool {
-    files.clone().count() <= MOST_FILES && bytes(files) <= MOST_BYTES
 }
 
 fn bytes<'f>(files: impl Iterator<Item = &'f WrittenFile>) -> u64 {
