@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -46,6 +47,28 @@ fn edits(project: Project, file: &str, from: &str, to: &str) -> Project {
 
 fn looks(project: Project) -> Project {
     project.calls(0, "diagnostics", json!({ "paths": ["a.mock"] }))
+}
+
+/// Nobody has to wait at their first edit for a server that was started only then.
+#[test]
+fn a_server_of_the_projects_language_starts_with_the_conversation() {
+    let project = with_server(project(), "").says(0, "Never asked.");
+    let server = project.session.workspace().with_file_name("server").join("mock").canonicalize().unwrap();
+    let mut words = server.into_os_string().into_encoded_bytes();
+    words.extend(b"\0good\0");
+    let runs = || {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let mut lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+        lines.any(|line| line.ends_with(&words))
+    };
+    let chat = project.chat_in("default", 80, 24);
+    chat.wait_until("a server runs before the first prompt", |_| runs());
+    chat.leave();
+    let deadline = Instant::now() + PATIENCE;
+    while runs() {
+        assert!(Instant::now() < deadline, "the server ends with the chat");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Each edit of a turn is staged before the next one, and the server's view follows.
