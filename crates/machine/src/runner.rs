@@ -1,7 +1,6 @@
 //! Commands of the shell tool, run by the system's bash.
 
 mod background;
-mod bounded_output;
 mod clean_environment;
 mod machine;
 
@@ -28,9 +27,9 @@ use tokio::process::Command;
 use tokio::time::{Instant, sleep_until};
 
 pub(crate) use background::BackgroundCommands;
-use bounded_output::BoundedOutput;
 pub(crate) use clean_environment::{clean_environment, users_path_first};
 
+use crate::bounded_output::{BoundedOutput, TOLD_EVERY};
 use crate::git::{fresh_index, holds_token};
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;
@@ -41,9 +40,6 @@ use machine::{InstalledGit, Place};
 const DRAIN: Duration = Duration::from_millis(100);
 /// How long a command has time to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// A listener is told of new output no more often than this.
-const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// There is no terminal, even if a person approved the command, so no program may start a pager or ask a question.
 const WITHOUT_TERMINAL: [(&str, &str); 4] =

@@ -17,6 +17,7 @@ mod notes;
 mod opening;
 mod other_names;
 mod prepared;
+mod printed;
 mod repository;
 mod self_test;
 mod step_views;
@@ -56,6 +57,7 @@ use kept_in_repository::KeptInRepository;
 use notes::{brought_note, left_out_note, lost_output_note, not_staged};
 pub use opening::{BuildOutput, OpenedView, ViewFiles};
 use prepared::PreparedProcesses;
+use printed::while_told;
 use repository::Repository;
 pub use repository::{RepositoryRead, commits_output, says_no_repository};
 use step_views::{OpenStepView, StepView, StepViews};
@@ -415,8 +417,9 @@ impl Views {
         let command = Command { directory: request.directory.clone(), ..line };
         let started = Instant::now();
         let tops = &closed.repositories;
+        let mut run = || while_told(request.printed.as_deref(), |watch| view.run_watched(&command, watch));
         let ((done, time), traces) =
-            self.kept_secrets.beside(tops, request.secrets, || (view.run(&command), started.elapsed()));
+            self.kept_secrets.beside(tops, request.secrets, || (run(), started.elapsed()));
         let done = done.map_err(of_view)?;
         self.check_test_data(&shown, &traces)?;
         let output = output(&done);

@@ -432,7 +432,8 @@ impl CallTools {
         below: Arc<ChangeSet>,
         git: PriorGitChanges,
     ) -> Result<ViewCallOutput, ToolError> {
-        self.toolbox.run_in_view(call, self.context(overlay, permit), view, below, git).await
+        let printed = self.events.output_reporter(&call.id).map(|printed| Arc::new(printed) as _);
+        self.toolbox.run_in_view(call, self.context(overlay, permit), (view, printed), below, git).await
     }
 
     fn context<'a>(&'a self, view: &'a Arc<Overlay>, permit: &'a CallPermit) -> ToolContext<'a> {

@@ -222,12 +222,13 @@ impl Toolbox {
 
     /// Runs a command of the built-in `shell` in a view, over what the context's overlay stages and, below that, the
     /// work `below`; `git` is what both did to the repository. This stages nothing: what the command wrote is part of
-    /// the answer.
+    /// the answer. What comes with the view's name is told what the command prints
+    /// ([`ViewRequest::printed`](crate::ViewRequest::printed)).
     pub async fn run_in_view(
         &self,
         call: &ToolCall,
         context: ToolContext<'_>,
-        view: &ViewId,
+        view: (&ViewId, Option<Arc<dyn PartialOutput>>),
         below: Arc<ChangeSet>,
         git: PriorGitChanges,
     ) -> Result<ViewCallOutput, ToolError> {
@@ -251,7 +252,7 @@ impl Toolbox {
         let Some(shell) = &self.shell else {
             return Err(ToolError::no_view("there is no shell among the tools"));
         };
-        shell.run_line_in_view(line, WorkspacePath::root(), context, view, below, git).await
+        shell.run_line_in_view(line, WorkspacePath::root(), context, (view, None), below, git).await
     }
 
     /// The view is not needed any more.

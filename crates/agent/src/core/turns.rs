@@ -41,8 +41,14 @@ fn interrupted(
         0 => "after less than 1 s".to_owned(),
         seconds => format!("after {seconds} s"),
     };
-    let Some(printed) = printed else {
-        let nothing = if Declaration::is_shell(&call.name) { "; it had printed nothing" } else { "" };
+    // What a command printed in a view is only told once it was compared with what is closed.
+    let is_dropped = what == NOTHING_STAYS && printed.is_some();
+    let Some(printed) = printed.filter(|_| !is_dropped) else {
+        let nothing = match Declaration::is_shell(&call.name) {
+            true if is_dropped => "; what it had printed is dropped",
+            true => "; it had printed nothing",
+            false => "",
+        };
         return ToolOutcome::Error(format!("[{who} {after}{nothing}; {what}]"));
     };
     let is_whole = printed.len() + CHARACTER_BYTES <= PARTIAL_OUTPUT_BYTES;

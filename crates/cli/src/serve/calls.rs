@@ -114,6 +114,7 @@ impl ServedCall {
             }
         }
         let request = ViewRequest {
+            printed: None,
             command: run.command,
             directory: run.directory,
             view,

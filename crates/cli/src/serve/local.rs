@@ -30,6 +30,7 @@ impl ServedCall {
         base.replace(&below).map_err(ToolError::from)?;
         let staged = with_base(&*base, run.staged).await.map_err(no_view)?;
         let ran = session.views.run(ViewRequest {
+            printed: None,
             command: run.command,
             directory: run.directory,
             view: ViewId::new(&run.view),

@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use crate::fixture::{Chat, Project, project};
+use crate::support::server::{Server, calls, says};
 use crate::support::{Outcome, PATIENCE};
 
 const ASKS: &str = "y writes, d shows, n drops";
@@ -65,6 +66,30 @@ fn a_no_drops_it_and_is_kept_for_the_model() {
     chat.wait_until_gone("staged: ");
     assert_eq!(chat.project.session.tree(), before);
     wait_until_kept(&chat, "the user dropped your changes of these files");
+    chat.leave();
+}
+
+/// What it printed was compared with nothing that is closed, so only its user sees it.
+#[test]
+fn what_a_command_prints_in_a_view_is_on_the_screen_while_it_runs() {
+    let command = "echo one > made.txt; echo begun; while [ ! -e go ]; do sleep 0.05; done";
+    let server = Server::start(vec![calls(&[("shell", json!({ "command": command }))]), says("I go on.")]);
+    let project = with_views().variable("OPENAI_API_KEY", "key").variable("HEADSTART_BACKGROUND", "off");
+    let arguments = ["chat", "--model", "openai:m", "--base-url", &server.base_url];
+    let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 80, 40);
+    chat.send("begin\r");
+    chat.wait_for("\n  begun\nworking");
+    assert_eq!(chat.read("made.txt"), None, "it runs in a view");
+    chat.send("\x03");
+    chat.wait_for("interrupted\n>");
+    chat.wait_for_row(">");
+    chat.send("go on\r");
+    chat.wait_for("I go on.");
+    let request = server.requests()[1].json();
+    let messages = request["messages"].as_array().unwrap();
+    let result = messages[messages.len() - 2]["content"].as_str().unwrap_or_default();
+    let words = "; what it had printed is dropped; nothing of what it did is kept]";
+    assert!(result.ends_with(words) && !result.contains("begun"), "{result}");
     chat.leave();
 }
 

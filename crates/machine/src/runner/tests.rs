@@ -12,7 +12,7 @@ use headstart_toolbox::{
 use serde_json::{Value, json};
 
 use super::BashRunner;
-use super::bounded_output::BoundedOutput;
+use crate::bounded_output::BoundedOutput;
 
 fn request(command: &str) -> CommandRequest {
     CommandRequest {

@@ -283,8 +283,18 @@ impl View {
     /// Runs a command and waits until none of its processes is left. The answer says how it ended; an error says that
     /// it was not run, or that the view ended.
     pub fn run(&mut self, command: &Command) -> Result<Output, ShadowError> {
+        self.run_watched(command, &mut |_| {})
+    }
+
+    /// As [`run`](Self::run), and `watch` is given all output as it comes, also what is not kept.
+    pub fn run_watched(
+        &mut self,
+        command: &Command,
+        watch: &mut dyn FnMut(&[u8]),
+    ) -> Result<Output, ShadowError> {
         let (mut stdout, mut stderr, mut truncated) = (Vec::new(), Vec::new(), false);
         let (end, refused) = self.run_into(command, &mut |stream, bytes| {
+            watch(bytes);
             let kept = match stream {
                 Stream::Out => &mut stdout,
                 Stream::Err => &mut stderr,

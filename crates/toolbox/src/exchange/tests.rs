@@ -56,6 +56,7 @@ fn tree() -> MemoryTree {
 
 fn request(tree: MemoryTree, staged: ChangeSet) -> ViewRequest {
     ViewRequest {
+        printed: None,
         command: "make".to_owned(),
         directory: WorkspacePath::root(),
         view: ViewId::new("one"),

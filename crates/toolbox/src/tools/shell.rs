@@ -77,7 +77,7 @@ impl Shell {
         &self,
         args: &Map<String, Value>,
         context: ToolContext<'_>,
-        view: &ViewId,
+        view: (&ViewId, Option<Arc<dyn PartialOutput>>),
         below: Arc<ChangeSet>,
         git: PriorGitChanges,
     ) -> Result<ViewCallOutput, ToolError> {
@@ -91,7 +91,7 @@ impl Shell {
         command: &str,
         directory: WorkspacePath,
         context: ToolContext<'_>,
-        view: &ViewId,
+        (view, printed): (&ViewId, Option<Arc<dyn PartialOutput>>),
         below: Arc<ChangeSet>,
         git: PriorGitChanges,
     ) -> Result<ViewCallOutput, ToolError> {
@@ -109,6 +109,7 @@ impl Shell {
             secrets: secrets(context),
             time_limit: context.limits.command_time,
             output_limit: limit,
+            printed,
         };
         let ran = self.runner.run_in_view(request).await;
         match &ran {

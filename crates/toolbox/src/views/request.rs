@@ -7,7 +7,7 @@ use headstart_overlay_fs::{ChangeSet, Tree, WorkspacePath};
 use headstart_tool_gate::DenyRules;
 use serde::{Deserialize, Serialize};
 
-use crate::SecretAccess;
+use crate::{PartialOutput, SecretAccess};
 
 /// Identifies a view: that of one step of work ahead, for as long as the step exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +39,9 @@ pub struct ViewRequest {
     pub time_limit: Duration,
     /// The most bytes of output that are kept.
     pub output_limit: usize,
+    /// Receives what it prints while it runs. Nothing has been compared with what is closed by then, so this is for the
+    /// eyes of the user alone.
+    pub printed: Option<Arc<dyn PartialOutput>>,
 }
 
 /// What work ahead did to a git repository before a command runs in a view of it.

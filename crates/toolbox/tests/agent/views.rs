@@ -58,7 +58,7 @@ impl Bench {
         block_on(self.toolbox.run_in_view(
             &call,
             context,
-            &ViewId::new("s1"),
+            (&ViewId::new("s1"), None),
             Arc::default(),
             PriorGitChanges::default(),
         ))

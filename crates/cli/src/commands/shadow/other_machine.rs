@@ -174,6 +174,7 @@ fn request(
 ) -> Result<ViewRequest, CliError> {
     let failed = |error: TreeError| CliError::Unavailable(error.to_string());
     Ok(ViewRequest {
+        printed: None,
         command,
         directory: headstart_overlay_fs::WorkspacePath::root(),
         view: ViewId::new("command"),

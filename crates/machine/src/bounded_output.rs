@@ -1,7 +1,11 @@
 use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A listener is told of new output no more often than this.
+pub(crate) const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// The beginning and the end of an output, in memory of a fixed size.
-pub(super) struct BoundedOutput {
+pub(crate) struct BoundedOutput {
     head: Vec<u8>,
     head_limit: usize,
     tail: VecDeque<u8>,
@@ -11,7 +15,7 @@ pub(super) struct BoundedOutput {
 
 impl BoundedOutput {
     /// Keeps at most `limit` bytes, half from the beginning and half from the end.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         let tail_limit = limit / 2;
         Self {
             head: Vec::new(),
@@ -22,7 +26,7 @@ impl BoundedOutput {
         }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(first);
         let skipped = rest.len().saturating_sub(self.tail_limit);
@@ -34,7 +38,7 @@ impl BoundedOutput {
     }
 
     /// The last bytes so far, as text.
-    pub(super) fn end(&self, most: usize) -> String {
+    pub(crate) fn end(&self, most: usize) -> String {
         let from_head = most.saturating_sub(self.tail.len()).min(self.head.len());
         let from_tail = most.min(self.tail.len());
         let head = &self.head[self.head.len() - from_head..];
@@ -46,7 +50,7 @@ impl BoundedOutput {
     }
 
     /// The text, and whether something is missing from it. Bytes that are not UTF-8 become U+FFFD.
-    pub(super) fn finish(self) -> (String, bool) {
+    pub(crate) fn finish(self) -> (String, bool) {
         let Self { mut head, tail, left_out, .. } = self;
         let tail = Vec::from(tail);
         if left_out == 0 {
