@@ -4,6 +4,7 @@ mod read;
 use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestion, Suggestions};
 
 pub use self::prompt::GUESSES;
+use self::read::Asked;
 use crate::{
     BackgroundModel, CacheSafeParams, FinishReason, Message, ModelError, Query, QueryAnswer, Role, Usage,
     forked_query,
@@ -87,10 +88,12 @@ pub enum SuppressionReason {
     PlanMode,
     /// The filter refused the guess.
     Filtered(FilterReason),
+    /// The model said the question again, or the prompt that was just sent, as small ones do.
+    Echo,
 }
 
 impl SuppressionReason {
-    /// The code, as in JSON: `early_conversation`, `empty`, `error`, `aborted`, `plan_mode`, or the filter's own.
+    /// The code, as in JSON: `early_conversation`, `empty`, `error`, `aborted`, `plan_mode`, `echo`, or the filter's own.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::EarlyConversation => "early_conversation",
@@ -99,6 +102,7 @@ impl SuppressionReason {
             Self::Aborted => "aborted",
             Self::PlanMode => "plan_mode",
             Self::Filtered(reason) => reason.as_str(),
+            Self::Echo => "echo",
         }
     }
 }
@@ -144,9 +148,17 @@ pub async fn generate_candidates(
         usage: failed.usage,
     })?;
     let usage = answer.usage;
-    let messages = params.history().iter().chain(speculated);
-    let offered = messages.rev().find(|message| message.role == Role::Model).map(Message::to_text);
-    match read::suggestions(&answer, count, offered.as_deref()) {
+    let said = |role: Role| {
+        let messages = params.history().iter().chain(speculated).rev();
+        messages.filter(move |message| message.role == role).map(Message::to_text)
+    };
+    let mut sent = said(Role::User);
+    let asked = Asked {
+        offered: said(Role::Model).next(),
+        sent: sent.next().filter(|last| sent.next().as_ref() != Some(last)),
+        question: prompt::prompt(count),
+    };
+    match read::suggestions(&answer, count, &asked) {
         Ok(suggestions) => Ok(Generated { suggestions, usage }),
         Err(reason) => Err(Suppressed { reason, usage }),
     }
@@ -174,7 +186,8 @@ pub fn suggestion_in(answer: &str) -> Result<Suggestion, SuppressionReason> {
         finish: FinishReason::Stop,
         usage: Usage::default(),
     };
-    read::suggestions(&answer, 1, None).map(|all| all.best().clone())
+    let asked = Asked { question: prompt::PROMPT, ..Asked::default() };
+    read::suggestions(&answer, 1, &asked).map(|all| all.best().clone())
 }
 
 #[cfg(test)]

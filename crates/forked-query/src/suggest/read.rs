@@ -18,12 +18,37 @@ const MAX_GUESSES: usize = 50;
 /// A guess of which the model says less than this, in percent, is none: of those that were measured, none was right.
 const LEAST_CHANCE: u8 = 20;
 
-/// The guesses that pass the filter, at most `count`. `offered` is the answer of the model after which they were asked
-/// for, if it is known: the sign of an option counts only if that text has it.
+/// A guess of as many words that stands in the question is a piece of it. Shorter ones are examples, which are often
+/// right.
+const ECHOED_WORDS: usize = 4;
+
+/// What the model read before it answered.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// The answer after which was asked, if it is known: the sign of an option counts only if that text has it.
+    pub(super) offered: Option<String>,
+    /// The prompt that was just sent, unless it is the same as the one before, as "go on" often is.
+    pub(super) sent: Option<String>,
+    /// The question.
+    pub(super) question: &'static str,
+}
+
+impl Asked {
+    /// Whether a guess only says again what the model read.
+    fn is_echoed(&self, guess: &Suggestion) -> bool {
+        let plain = |text: &str| text.trim().trim_end_matches('.').to_lowercase();
+        let text = plain(guess.as_str());
+        let is_piece =
+            || ECHOED_WORDS <= text.split_whitespace().count() && plain(self.question).contains(&text);
+        self.sent.as_ref().is_some_and(|sent| plain(sent) == text) || is_piece()
+    }
+}
+
+/// The guesses that pass the filter, at most `count`.
 pub(super) fn suggestions(
     answer: &QueryAnswer,
     count: usize,
-    offered: Option<&str>,
+    asked: &Asked,
 ) -> Result<Suggestions, SuppressionReason> {
     if answer.finish != FinishReason::Stop {
         // Half a prompt is worse than no suggestion.
@@ -32,19 +57,21 @@ pub(super) fn suggestions(
     if let Some(guesses) = listed(answer) {
         let guesses = guesses
             .into_iter()
-            .map(|(text, meaning)| (text, meaning.map(|meaning| checked(meaning, offered))));
-        return kept(guesses, count);
+            .map(|(text, meaning)| (text, meaning.map(|meaning| checked(meaning, asked.offered.as_deref()))));
+        return kept(guesses, count, asked);
     }
     if count == 1 {
-        return one(answer).map(Suggestions::from);
+        let guess = one(answer)?;
+        return if asked.is_echoed(&guess) { Err(SuppressionReason::Echo) } else { Ok(guess.into()) };
     }
-    kept(several(answer).into_iter().map(|text| (text, None)), count)
+    kept(several(answer).into_iter().map(|text| (text, None)), count, asked)
 }
 
 /// The first guesses that pass the filter, without repetitions. If there are none, the reason is that of the first.
 fn kept(
     guesses: impl Iterator<Item = (String, Option<Meaning>)>,
     count: usize,
+    asked: &Asked,
 ) -> Result<Suggestions, SuppressionReason> {
     let mut refused = None;
     let mut kept = Vec::<Suggestion>::new();
@@ -59,6 +86,9 @@ fn kept(
         match judged {
             _ if is_unlikely || text.trim().is_empty() => {}
             Ok(suggestion) if kept.iter().any(|other| other.is_same_as(suggestion.as_str())) => {}
+            Ok(suggestion) if asked.is_echoed(&suggestion) => {
+                refused = refused.or(Some(SuppressionReason::Echo));
+            }
             Ok(suggestion) => kept.push(suggestion),
             Err(reason) => refused = refused.or(Some(SuppressionReason::Filtered(reason))),
         }
@@ -259,7 +289,8 @@ mod tests {
     }
 
     fn read(text: &str, count: usize) -> Result<Vec<String>, String> {
-        let found = suggestions(&answer(text), count, None).map_err(|reason| reason.as_str().to_owned());
+        let found =
+            suggestions(&answer(text), count, &Asked::default()).map_err(|reason| reason.as_str().to_owned());
         found.map(|all| all.iter().map(|suggestion| suggestion.as_str().to_owned()).collect())
     }
 
@@ -315,7 +346,8 @@ mod tests {
     }
 
     fn best(text: &str, offered: Option<&str>) -> (String, Meaning) {
-        let found = suggestions(&answer(text), 1, offered).unwrap();
+        let asked = Asked { offered: offered.map(str::to_owned), ..Asked::default() };
+        let found = suggestions(&answer(text), 1, &asked).unwrap();
         (found.best().to_string(), found.best().meaning().cloned().unwrap_or_default())
     }
 
@@ -422,7 +454,7 @@ mod tests {
     #[test]
     fn a_cut_answer_is_none() {
         let cut = QueryAnswer { finish: FinishReason::Length, ..answer("run the tests\ncommit") };
-        assert_eq!(suggestions(&cut, 3, None), Err(SuppressionReason::Empty));
+        assert_eq!(suggestions(&cut, 3, &Asked::default()), Err(SuppressionReason::Empty));
     }
 
     #[test]

@@ -48,6 +48,12 @@ fn answers_and_what_becomes_of_them() {
         (r#"{"guesses":[]}"#, Err("empty")),
         (r#"{"suggestion":"thanks, looks good to me"}"#, Err("evaluative")),
         ("Let me run the tests", Err("ai_voice")),
+        // What small models say.
+        ("The user of this coding session types next.", Err("echo")),
+        ("Look in this order", Err("echo")),
+        (r#"{"guesses":[{"text":"the plan that the user has given","chance":50}]}"#, Err("echo")),
+        ("add a function", Err("echo")),
+        ("Add a function.", Err("echo")),
     ];
     for (answer, expected) in cases {
         let script = Script::saying(answer);

@@ -401,7 +401,8 @@ export type Suggested =
   | { suggestion: string; /** Further ones, best first. */ others: string[]; usage: Usage; suppressed?: never }
   | ({
       /**
-       * `early_conversation` (fewer than two answers of the model), `empty`, `error`, `plan_mode`, or the code of the filter's rule.
+       * `early_conversation` (fewer than two answers of the model), `empty`, `error`, `plan_mode`, `echo` (the model
+       * said its question or the last prompt again), or the code of the filter's rule.
        */
       suppressed: string;
       usage: Usage;
