@@ -47,8 +47,8 @@ pub(super) struct DisplayProgress {
     drop_was_announced: bool,
     /// What the user was shown last of what turns have staged.
     pub(super) staged: Option<Arc<ApprovalRequest>>,
-    /// How much that is, in words.
-    pub(super) staged_counts: String,
+    /// How much turns have staged now, in words.
+    pub(super) staged_counts: Option<(Arc<ApprovalRequest>, String)>,
     /// Whether the user has been told once what becomes of it.
     pub(super) staging_was_explained: bool,
 }
@@ -452,7 +452,6 @@ impl Chat {
             self.display.say("written · /undo takes it back", Style::Dim)?;
         }
         if let Some(saved) = saved {
-            self.tally.ahead += *saved;
             let is_written = (!changes.is_empty() || git.is_some())
                 && applied.place == AppliedPlace::Written
                 && self.display.has_person();

@@ -90,6 +90,11 @@ impl Chat {
 
     /// Shows what is staged once a turn has ended, each time that it is something else.
     pub(super) fn show_staged(&mut self, view: &View, title: &str) -> Result<(), CliError> {
+        // The row above the prompt says how much it is, also while something goes on.
+        self.shown.staged_counts = view.unwritten.as_ref().map(|asks| {
+            let known = self.shown.staged_counts.take().filter(|(of, _)| Arc::ptr_eq(of, asks));
+            known.unwrap_or_else(|| (Arc::clone(asks), counts(asks)))
+        });
         if view.phase != Phase::Idle || self.question.is_some() {
             return Ok(());
         }
@@ -99,7 +104,6 @@ impl Chat {
             before.as_ref().is_some_and(|before| Arc::ptr_eq(before, asks) || before == asks)
         };
         let Some(asks) = view.unwritten.clone().filter(|asks| !is_shown(asks)) else { return Ok(()) };
-        self.shown.staged_counts = counts(&asks);
         if changes_nothing(&asks) || !self.display.has_person() {
             return Ok(());
         }
@@ -158,7 +162,11 @@ impl Chat {
         };
         let text = match not_kept_offer(asks.not_kept(), None) {
             Some(line) if changes_nothing(asks) => format!("{line}{keys}"),
-            _ => format!("staged: {}{keys}", self.shown.staged_counts),
+            _ => {
+                let known = self.shown.staged_counts.as_ref().filter(|(of, _)| Arc::ptr_eq(of, asks));
+                let counts = known.map_or_else(|| counts(asks), |(_, counts)| counts.clone());
+                format!("staged: {counts}{keys}")
+            }
         };
         Some(LiveRow::new(LiveKind::Queued, text, Style::Strong))
     }
@@ -174,11 +182,11 @@ impl Chat {
                 "the chat ended while this was being written; headstart chat --continue says what is not";
             return self.display.say(&format!("{}: {text}", counts(asks)), Style::Removed);
         }
-        let id = self.parts.host.unwritten_id();
-        let how = id.map_or_else(
-            || "it could not be kept".to_owned(),
-            |id| format!("headstart accept {id} writes it, headstart abort {id} drops it"),
-        );
+        let how = match self.parts.host.unwritten_id() {
+            _ if self.opening.leaves_nothing => "it goes with the sample project".to_owned(),
+            Some(id) => format!("headstart accept {id} writes it, headstart abort {id} drops it"),
+            None => "it could not be kept".to_owned(),
+        };
         if !self.display.has_person() && self.exit_status == ExitStatus::Done {
             self.exit_status = ExitStatus::Boundary;
         }

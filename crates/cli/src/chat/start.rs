@@ -6,7 +6,7 @@ use headstart_terminal::Style;
 use super::Chat;
 
 /// What a chat begins with.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ChatStart {
     /// What the user is told first.
     pub(crate) message: String,
@@ -14,6 +14,8 @@ pub(crate) struct ChatStart {
     pub(crate) sent: Option<String>,
     /// A prompt that is offered at the beginning: Enter sends it while nothing else is typed.
     pub(crate) first: String,
+    /// Whether the project and all that is kept of it go with the chat.
+    pub(crate) leaves_nothing: bool,
 }
 
 impl ChatStart {
@@ -53,7 +55,7 @@ impl Chat {
     }
 
     pub(super) fn open(&mut self) -> Result<(), CliError> {
-        let ChatStart { message, sent, first } = std::mem::take(&mut self.opening);
+        let ChatStart { message, sent, first, .. } = self.opening.clone();
         if !message.is_empty() {
             self.display.say(&message, Style::Plain)?;
         }

@@ -6,7 +6,6 @@ use headstart_machine::config::{Config, ExternalTools, IndexConfig};
 use headstart_machine::error::CliError;
 use headstart_machine::models::Models;
 use headstart_machine::workspace;
-use headstart_speculation::Staging;
 use headstart_tool_gate::ApprovalMode;
 
 use super::REQUEST;
@@ -30,8 +29,6 @@ pub(crate) fn config_of_chat(users: Config, mode_is_chosen: bool) -> Config {
         // A recording does not use an index, and there is nothing to keep because the folder is deleted with the chat.
         index: IndexConfig { enabled: false, ..IndexConfig::default() },
         sessions: false,
-        // What is recorded was said of files that are written call by call.
-        staging: Staging::Off,
         // The user's tool servers have nothing to do with the sample project.
         external_tools: ExternalTools::default(),
         ..users
@@ -76,6 +73,6 @@ impl DemoChat {
              when you leave. Nothing of yours is touched.{edits}",
             self.sample.root().display()
         );
-        ChatStart { message, sent: prompt, first: REQUEST.to_owned() }
+        ChatStart { message, sent: prompt, first: REQUEST.to_owned(), leaves_nothing: true }
     }
 }

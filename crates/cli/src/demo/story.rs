@@ -68,9 +68,10 @@ impl Story {
     /// The next answer in a conversation.
     fn answer(&self, messages: &[Message]) -> RecordedTurn {
         let asked = messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
-        let (before, turn) = messages.split_at(asked);
+        let turn = &messages[asked..];
         let answers = turn.iter().filter(|message| message.role == Role::Model).count();
-        let next = self.next(before);
+        // What the user took back is told before their prompt.
+        let next = self.next(&messages[..messages.len().min(asked + 1)]);
         let scene = next.filter(|scene| turn.first().is_some_and(|asked| scene.matches_message(asked)));
         match scene.and_then(|scene| Some((scene, scene.turns.get(answers)?))) {
             Some((scene, recorded)) => match failed_call(turn) {
@@ -111,12 +112,31 @@ impl RecordedPrompt {
         std::iter::once(&self.prompt.text).chain(&self.prompt.also).any(|wording| asked.ends_with(wording))
     }
 
-    /// Whether the conversation contains this scene completely.
+    /// Whether the conversation contains this scene completely, and what it changed was not taken back since.
     fn is_told(&self, messages: &[Message]) -> bool {
         let end = self.turns.last().map_or("", |turn| turn.text.as_str());
-        model_texts(messages).any(|text| text == end || text == self.cut_short)
+        let is_end = |message: &Message| {
+            message.role == Role::Model && texts(message).any(|text| text == end || text == self.cut_short)
+        };
+        let Some(told) = messages.iter().rposition(is_end) else { return false };
+        let since = messages[told..].iter().filter(|message| message.role == Role::User);
+        !since.flat_map(texts).any(|text| self.is_taken_back(text))
+    }
+
+    /// Whether this note to the model names a file of this scene among those that were dropped or undone.
+    fn is_taken_back(&self, note: &str) -> bool {
+        let is_about_that =
+            note.starts_with("[Note: ") && TAKEN_BACK.iter().any(|words| note.contains(words));
+        let calls = self.turns.iter().flat_map(|turn| &turn.tool_calls);
+        let mut edited = calls
+            .filter(|call| matches!(call.name.as_str(), "edit" | "write_file"))
+            .filter_map(|call| call.args.get("file_path")?.as_str());
+        is_about_that && edited.any(|path| note.contains(path))
     }
 }
+
+/// What the conversation says of files whose changes the user dropped or undid.
+const TAKEN_BACK: [&str; 2] = ["the user dropped your changes", "the user has undone changes"];
 
 const REFUSED: &str = "A call of this part did not run, so the recording cannot go on from there. Send the prompt once \
     more to try it again.";

@@ -219,6 +219,38 @@ fn the_recording_is_played_by_whoever_presses_the_keys() {
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
 
+/// The recording in default mode is asked about as any turn is, where there are views.
+#[test]
+fn a_turn_of_the_recording_asks_once_and_what_is_dropped_is_offered_again() {
+    const ASKS: &str = "y writes, d shows, n drops";
+    const FIRST: &str = "add a function that gives the most frequent words";
+    let temporary = tempfile::tempdir().unwrap();
+    let session = Session::with_project()
+        .variable("TMPDIR", &temporary.path().display().to_string())
+        .variable("HEADSTART_SHADOW", "");
+    let mut pty = terminal(&session, &[&RECORDED[..], &["--mode", "default"]].concat(), 100);
+    pty.wait_for(&format!("> {FIRST}  [Enter]"));
+    pty.send("\r");
+    pty.wait_for(ASKS);
+    assert!(!pty.contents().contains("run this?"), "{}", pty.contents());
+    pty.send("n\r");
+    pty.wait_for("dropped: 1 file");
+    pty.send("add tests for top\r");
+    pty.wait_for(&format!("The next one is \"{FIRST}\""));
+    pty.wait_for(&format!("> {FIRST}  [Tab]"));
+    pty.send("\x04");
+    assert_eq!(pty.exit_code(), 0);
+    // What nobody answered goes with the folder, and that is said.
+    let mut pty = terminal(&session, &[&RECORDED[..], &["--mode", "default"]].concat(), 100);
+    pty.wait_for(&format!("> {FIRST}  [Enter]"));
+    pty.send("\r");
+    pty.wait_for(ASKS);
+    pty.send("\x04");
+    assert_eq!(pty.exit_code(), 0);
+    pty.wait_for("it goes with the sample project");
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
 /// Nobody has typed the recording's first prompt: it makes room for what the user types, and only Enter sends it.
 #[test]
 fn what_is_typed_takes_the_place_of_the_first_prompt_of_the_recording() {

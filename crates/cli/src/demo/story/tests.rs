@@ -115,6 +115,23 @@ async fn other_prompts_are_told_what_this_is_and_use_nothing_up() {
 }
 
 #[tokio::test]
+async fn what_the_user_took_back_is_offered_again() {
+    for note in ["the user dropped your changes of these files", "the user has undone changes that you made"]
+    {
+        let mut talk = TestConversation::new();
+        talk.ask(REQUEST, None).await;
+        talk.ask("add tests for top", None).await;
+        let (calls, said) =
+            talk.ask(&format!("[Note: {note}: tests/top.sh]\n\nupdate the changelog"), None).await;
+        assert_eq!(calls, ["read_file"]);
+        assert!(said.contains("The next one is \"add tests for top\""), "{said}");
+        assert_eq!(talk.suggestion().await, "add tests for top");
+        talk.ask("add tests for top", None).await;
+        assert_eq!(talk.suggestion().await, "update the changelog");
+    }
+}
+
+#[tokio::test]
 async fn work_that_is_given_up_is_played_again() {
     let mut talk = TestConversation::new();
     talk.ask(REQUEST, None).await;
