@@ -39,7 +39,8 @@ struct RunTiming {
     work_ms: u64,
     /// How long the user read before they pressed Tab.
     reading_ms: u64,
-    /// The time from Tab until the files were applied and the history continued.
+    /// The time from Tab until the prompt was done: its files were applied, what it had to ask about had run, and the
+    /// history continued.
     tab_to_done_ms: f64,
     /// The time of the same work in the foreground, measured in the same run on a second copy of the project.
     without_ms: u64,

@@ -82,22 +82,23 @@ impl DemoSession {
         // On a slow machine the user reads until the work is there.
         let reading = pressed - began;
         let accepted = take(speculation.accept().await?)?;
-        let done = pressed.elapsed();
+        let taken = pressed.elapsed();
         let changed = accepted.changes.iter().map(|change| change.path.to_string());
         let commits = accepted.git.as_ref().map(|git| git.summary());
         let changed: Vec<String> = changed.chain(commits).collect();
-        let taken = match changed.as_slice() {
+        let what = match changed.as_slice() {
             [] => "the work so far is yours".to_owned(),
             changed => format!("{} in the project", changed.join(", ")),
         };
-        printer.say("Tab", &format!("{taken} after {}", duration_text(done)))?;
-        let next = if accepted.ending == Ending::Completed {
+        printer.say("Tab", &format!("{what} after {}", duration_text(taken)))?;
+        let (done, next) = if accepted.ending == Ending::Completed {
             self.conversation.conclude(accepted.transcript, &accepted.ending);
             let next = next.ok_or_else(|| CliError::Demo("there was no next suggestion".into()))?;
-            next.best().as_str().to_owned()
+            (taken, next.best().as_str().to_owned())
         } else {
             self.finish_turn(printer, accepted.transcript).await?;
-            self.suggestion().await?
+            // What the work had stopped at has run as well.
+            (pressed.elapsed(), self.suggestion().await?)
         };
         printer.say("suggest", &format!("{next}    [Tab]"))?;
         Ok((row(prompt, &finished, reading, done), next))

@@ -79,6 +79,15 @@ fn plays(session: &Session, story: &[(&str, &str)]) {
             "{who} says no {text:?} in its place\n{outcome}"
         );
     }
+    // What the work had stopped at counts to when it was done.
+    let at_ms = |who: &str, text: &str| {
+        let said = |step: &&Value| step["who"] == who && step["text"].as_str().unwrap().contains(text);
+        let step = steps.iter().rfind(said).unwrap_or_else(|| panic!("{who} says no {text}"));
+        step["atMs"].as_f64().unwrap()
+    };
+    let pushed = at_ms("model", "Pushed") - at_ms("Tab", "after");
+    let done = timeline[2]["tabToDoneMs"].as_f64().unwrap();
+    assert!(pushed <= done + 1.0, "{pushed} ms until the push was done, and the table says {done}");
     let at: Vec<_> = steps.iter().map(|step| step["atMs"].as_u64().unwrap()).collect();
     assert!(at.is_sorted(), "{at:?}");
     unchanged_hash(steps);
