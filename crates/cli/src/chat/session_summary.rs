@@ -1,7 +1,5 @@
-use std::time::Duration;
-
 use headstart_agent::JudgedCall;
-use headstart_machine::conversation::costs::duration_words;
+use headstart_machine::conversation::costs::{duration_words, time_saved};
 use headstart_machine::error::CliError;
 use headstart_machine::exit::ExitStatus;
 use headstart_machine::output::{one_line, shortened};
@@ -14,8 +12,6 @@ use super::Chat;
 #[derive(Debug, Default)]
 pub(super) struct SessionTally {
     pub(super) turns: u32,
-    /// How long the accepted work had taken when it ran ahead.
-    pub(super) ahead: Duration,
     /// How many calls were declined because nobody could be asked.
     pub(super) declined: u32,
 }
@@ -54,7 +50,7 @@ impl Chat {
         }
         let turns = if self.tally.turns == 1 { "1 turn" } else { &format!("{} turns", self.tally.turns) };
         let cost = self.cost_so_far().map(|cost| format!(" · {cost}")).unwrap_or_default();
-        let saved = match self.tally.ahead.as_secs() {
+        let saved = match time_saved(&self.agent).as_secs() {
             0 => String::new(),
             seconds => format!(" · saved {}", duration_words(seconds)),
         };

@@ -7,7 +7,7 @@ use headstart_budget::Metering;
 use headstart_budget::ledger::Costs;
 use headstart_budget::policy::Mode;
 use headstart_machine::config::{StatusPart, TabKey, background_name};
-use headstart_machine::conversation::costs::{cost_words, duration_words};
+use headstart_machine::conversation::costs::{cost_words, duration_words, time_saved};
 use headstart_machine::conversation::mode_name;
 use headstart_machine::ledger::Ledger;
 use headstart_machine::rules;
@@ -195,7 +195,7 @@ impl Chat {
                 plain(Some(costs.collect::<Vec<_>>().join(" ")).filter(|costs| !costs.is_empty())?)
             }
             StatusPart::Saved => {
-                let seconds = self.tally.ahead.as_secs();
+                let seconds = time_saved(&self.agent).as_secs();
                 let saved = (1 <= seconds).then(|| format!("saved {}", duration_words(seconds)));
                 let mode = (WIDE <= columns).then(|| format!("ahead {}", self.background_in_words()));
                 let parts: Vec<_> = mode.into_iter().chain(saved).collect();

@@ -70,6 +70,24 @@ fn a_price_that_nobody_knows_is_a_dash_and_the_row_is_as_its_user_wants_it() {
 }
 
 #[test]
+fn what_was_saved_is_taken_back_with_the_work_as_in_the_statistics() {
+    let project = project_with_suggestion().writes(1_500, "tests.txt", "x\n").says(0, "Written.");
+    let mut chat = project.chat_with_ghost_in("auto-edit", 80);
+    chat.wait_for("ahead ✓ ready");
+    chat.take();
+    chat.wait_for(" · saved ");
+    chat.send("/stats\r");
+    chat.wait_for("1 offered, 1 taken, ");
+    assert_eq!(chat.count(" 0 s saved"), 0, "{}", chat.contents());
+    chat.send("/undo\r");
+    chat.wait_for("is taken back");
+    chat.wait_until_gone(" · saved ");
+    chat.send("/stats\r");
+    chat.wait_for(" 0 s saved");
+    chat.leave();
+}
+
+#[test]
 fn a_wide_last_row_says_what_was_spent_today_in_all_projects() {
     let server = Server::start(vec![says("It is."), says("It is, too.")]);
     let project = project().variable("OPENAI_API_KEY", "key");

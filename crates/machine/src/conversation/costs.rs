@@ -1,5 +1,7 @@
 //! What a conversation has cost, and what work ahead has achieved in it, in words.
 
+use std::time::Duration;
+
 use headstart_agent::AgentHandle;
 use headstart_budget::ledger::Entry;
 use headstart_budget::ledger::{Bill, Statistics};
@@ -16,6 +18,13 @@ pub fn statistics_line(agent: &AgentHandle) -> String {
         (Statistics::of(metering.session(), tariff), tariff.is_free())
     });
     line(&statistics, is_free)
+}
+
+/// How long the user of a conversation did not have to wait: what `stats` counts, without work that was undone.
+pub fn time_saved(agent: &AgentHandle) -> Duration {
+    let statistics =
+        agent.metering(|metering| Statistics::of(metering.session(), metering.experience().tariff()));
+    Duration::from_millis(statistics.total.saved_ms)
 }
 
 /// The tokens of all requests since a conversation was begun or resumed: for turns, suggestions, work ahead and
