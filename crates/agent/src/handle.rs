@@ -10,6 +10,7 @@ use headstart_budget::Metering;
 use headstart_budget::policy::{Mode, SkipReason, Tariff};
 use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_speculation::{Engine, Finished, Host, Staged};
 use headstart_tool_gate::{GateContext, SessionRule};
@@ -437,6 +438,11 @@ impl AgentHandle {
     pub fn staged(&self) -> Option<ChangeSet> {
         let work = self.read(|core| core.ahead().map(|work| work.speculation.clone()))?;
         Some(work.changes())
+    }
+
+    /// What the work that the user would take now did to the repository.
+    pub fn staged_git(&self) -> Option<GitChange> {
+        self.read(|core| core.ahead().map(|work| work.speculation.clone()))?.git()
     }
 
     /// The prompt of the work that the user would take now.

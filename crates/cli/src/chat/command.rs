@@ -3,11 +3,12 @@ use headstart_budget::Metering;
 use headstart_budget::policy::Mode;
 use headstart_machine::config::{background_name, parse_background, parse_mode};
 use headstart_machine::conversation::costs::WHEN_SUGGESTED;
-use headstart_machine::conversation::mode_name;
+use headstart_machine::conversation::{mode_name, words};
 use headstart_machine::error::CliError;
 use headstart_terminal::Style;
 use headstart_tool_gate::ApprovalMode;
 
+use super::question::changes_nothing;
 use super::staged::StagedAnswer;
 use super::{Chat, catalog};
 
@@ -158,6 +159,10 @@ pub(super) fn parse(line: &str) -> Option<Result<SlashCommand, String>> {
         ("cost", None) => Ok(SlashCommand::Cost),
         ("stats", None) => Ok(SlashCommand::Stats),
         ("undo", None) => Ok(SlashCommand::Undo),
+        ("undo", Some(_)) => Err(
+            "/undo takes back the last turn and takes no number; typed again it takes back the one before"
+                .to_owned(),
+        ),
         (name, _) => Err(match (catalog::find(name), catalog::nearest(name)) {
             (Some(entry), _) => {
                 format!("/{name} is not written so, but as {}; /help lists all", entry.usage())
@@ -360,16 +365,14 @@ impl Chat {
 
     fn show_diff(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
-        if let Some(asks) =
-            view.unwritten.as_ref().filter(|asks| !asks.changes().is_empty() || asks.can_keep())
-        {
+        if let Some(asks) = view.unwritten.as_ref().filter(|asks| !changes_nothing(asks) || asks.can_keep()) {
             return self.show_asked(asks);
         }
-        let changes = self.agent.staged().unwrap_or_default();
-        if changes.diff().is_empty() {
+        let Some((files, git)) = self.changes_ahead() else {
             return self.display.say("nothing is staged", Style::Dim);
-        }
-        self.say_diff(&changes, usize::MAX, "")
+        };
+        git.map_or(Ok(()), |git| self.display.say(&words::git_in_full(&git), Style::Strong))?;
+        self.say_diff(&files, usize::MAX, "")
     }
 }
 
@@ -435,6 +438,9 @@ mod tests {
             "/nothing",
         ] {
             assert!(matches!(parse(wrong), Some(Err(_))), "{wrong}");
+            if wrong.starts_with("/undo") {
+                assert!(parse(wrong).unwrap().unwrap_err().contains("takes no number"));
+            }
         }
     }
 }

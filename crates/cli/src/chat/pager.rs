@@ -6,6 +6,7 @@ use headstart_agent::{CallItem, Item, View};
 use headstart_forked_query::ToolOutcome;
 use headstart_machine::conversation::words;
 use headstart_machine::error::CliError;
+use headstart_overlay_fs::ChangeSet;
 use headstart_terminal::{Passage, Style};
 use headstart_toolbox::ItemUri;
 
@@ -24,13 +25,13 @@ impl Chat {
     /// Opens what the work ahead would change, or else the whole output of the last call that printed something.
     pub(super) fn read_newest(&mut self) -> Result<(), CliError> {
         let view = self.agent.view();
-        let commits = view.ahead.as_ref().and_then(|ahead| ahead.progress.git.clone());
-        let commits = commits.map(|commits| Passage::Text(commits, Style::Plain));
-        let files = self.agent.staged().filter(|staged| !staged.diff().is_empty());
-        let files = files.map(|staged| Passage::Diff(self.diff(&staged)));
-        if commits.is_some() || files.is_some() {
-            let passages = commits.into_iter().chain(files).collect();
-            return self.display.read("what the work ahead would change", passages, false);
+        if let Some((files, git)) = self.changes_ahead() {
+            return self.show_changes(
+                "what the work ahead would change",
+                &files,
+                git.as_ref(),
+                &ChangeSet::default(),
+            );
         }
         let last = view.items.iter().enumerate().rev().find_map(|(place, item)| match &**item {
             Item::Call(call) => output(call).map(|_| (place, call.clone())),
@@ -94,10 +95,12 @@ impl SideOutputs {
     }
 }
 
-/// A command of the user's own with all of its output.
-pub(super) fn own_command_passages(line: &str, printed: &str) -> Vec<Passage> {
+/// A command of the user's own, by the line that it was shown with, and all of its output.
+pub(super) fn own_command_passages(title: &str, printed: &str) -> Vec<Passage> {
     let rows: Vec<_> = printed.trim_end().lines().map(|line| format!("  {line}")).collect();
-    vec![Passage::Text(format!("! {line}"), Style::Accent), Passage::Text(rows.join("\n"), Style::Plain)]
+    let title = Passage::Text(title.to_owned(), Style::Accent);
+    let printed = (!rows.is_empty()).then(|| Passage::Text(rows.join("\n"), Style::Plain));
+    std::iter::once(title).chain(printed).collect()
 }
 
 fn passages(view: &View, side_outputs: &SideOutputs) -> Vec<Passage> {

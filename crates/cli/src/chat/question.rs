@@ -8,7 +8,7 @@ use headstart_agent::{
 use headstart_machine::conflicting_commits::{CommitOffer, ConflictingCommits};
 use headstart_machine::error::CliError;
 use headstart_machine::output::one_line;
-use headstart_overlay_fs::Choice;
+use headstart_overlay_fs::{ChangeSet, Choice};
 use headstart_speculation::{ApprovalRequest, CallStage};
 use headstart_terminal::{Action, Consent, ConsentAnswer, LineEditor, Passage, Style};
 
@@ -160,7 +160,9 @@ impl Chat {
             (Subject::Call(judged), ConsentAnswer::Diff) => {
                 let staged = judged.staged.as_ref().map(|staged| staged.changes());
                 if let Some(changes) = judged.changes.as_ref().or(staged) {
-                    self.show_changes(changes)?;
+                    let git = judged.staged.as_ref().filter(|_| judged.changes.is_none());
+                    let git = git.and_then(|staged| staged.git());
+                    self.show_changes("what would be written", changes, git, &ChangeSet::default())?;
                 }
                 let consent = about_call(&question.asks, question.always.clone(), &about);
                 self.question = Some(question.with_consent(consent));

@@ -225,30 +225,43 @@ impl Chat {
         self.display.read(&one_line(&path.to_string()), passages.collect(), false)
     }
 
-    /// Shows all changes in question, on a separate screen if there is one.
-    pub(super) fn show_changes(&mut self, changes: &ChangeSet) -> Result<(), CliError> {
+    /// What work ahead would change, if it would change anything.
+    pub(super) fn changes_ahead(&self) -> Option<(ChangeSet, Option<GitChange>)> {
+        let files = self.agent.staged()?;
+        let git = self.agent.staged_git().filter(|git| !git.is_empty());
+        (!files.is_empty() || git.is_some()).then_some((files, git))
+    }
+
+    /// Shows changes in full, on a separate screen if there is one. What is done with git is at the top, what `k` would
+    /// add at the end.
+    pub(super) fn show_changes(
+        &mut self,
+        title: &str,
+        changes: &ChangeSet,
+        git: Option<&GitChange>,
+        besides: &ChangeSet,
+    ) -> Result<(), CliError> {
+        let git = git.filter(|git| !git.is_empty()).map(words::git_in_full);
+        let would_add = "k would add:";
         if !self.display.has_keys() {
-            return self.say_diff(changes, usize::MAX, "");
+            git.map_or(Ok(()), |git| self.display.say(&git, Style::Strong))?;
+            self.say_diff(changes, usize::MAX, "")?;
+            if besides.is_empty() {
+                return Ok(());
+            }
+            self.display.say(would_add, Style::Strong)?;
+            return self.say_diff(besides, usize::MAX, "");
         }
-        let diff = Passage::Diff(self.diff(changes));
-        self.display.read("what would be written", vec![diff], false)
+        let strong = |text: String| Passage::Text(text, Style::Strong);
+        let diff = |changes: &ChangeSet| (!changes.is_empty()).then(|| Passage::Diff(self.diff(changes)));
+        let besides = diff(besides).map(|besides| [strong(would_add.to_owned()), besides]);
+        let written = git.map(strong).into_iter().chain(diff(changes));
+        self.display.read(title, written.chain(besides.into_iter().flatten()).collect(), false)
     }
 
     /// Shows what a yes would write, and what `k` would add to it.
     pub(super) fn show_asked(&mut self, asks: &ApprovalRequest) -> Result<(), CliError> {
-        let besides = asks.kept_besides();
-        if besides.is_empty() {
-            return self.show_changes(asks.changes());
-        }
-        let title = "k would add:";
-        if !self.display.has_keys() {
-            self.say_diff(asks.changes(), usize::MAX, "")?;
-            self.display.say(title, Style::Strong)?;
-            return self.say_diff(&besides, usize::MAX, "");
-        }
-        let added = [Passage::Text(title.to_owned(), Style::Strong), Passage::Diff(self.diff(&besides))];
-        let written = (!asks.changes().is_empty()).then(|| Passage::Diff(self.diff(asks.changes())));
-        self.display.read("what would be written", written.into_iter().chain(added).collect(), false)
+        self.show_changes("what would be written", asks.changes(), asks.git(), &asks.kept_besides())
     }
 
     /// The diffs of both sides of a file, each with the name of its side.

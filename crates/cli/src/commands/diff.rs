@@ -1,4 +1,5 @@
 use headstart_machine::context::Context;
+use headstart_machine::conversation::words;
 use headstart_machine::error::CliError;
 use headstart_machine::exit::ExitStatus;
 use headstart_machine::output::{self, ColorMode};
@@ -31,8 +32,15 @@ pub(crate) fn run(args: &Diff, context: &Context) -> Result<ExitStatus, CliError
     }
     let diff = form(&finished.changes);
     // Output for a program must be exact, and output for a terminal must not contain control characters.
-    let shown = if context.output.is_terminal() { for_people(&diff, context.output.style()) } else { diff };
-    output::print(&shown)?;
+    if !context.output.is_terminal() {
+        output::print(&diff)?;
+        return Ok(ExitStatus::Done);
+    }
+    let style = context.output.style();
+    if let Some(git) = &finished.git {
+        output::print(&format!("{}\n", style.bold(&words::git_in_full(git))))?;
+    }
+    output::print(&for_people(&diff, style))?;
     Ok(ExitStatus::Done)
 }
 

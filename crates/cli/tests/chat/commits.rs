@@ -51,6 +51,21 @@ fn a_commit_is_asked_about_by_its_name_and_lands_with_its_files() {
 }
 
 #[test]
+fn what_waits_is_shown_with_the_message_and_the_files_of_its_commit() {
+    let mut chat = project().chat_with_ghost("default");
+    chat.wait_for("ahead ✓ ready · 1 file +1 -0, 1 commit on main");
+    let shown = "1 commit on main: Add tests\nfiles: tests.txt\n";
+    chat.send("\x0f");
+    chat.wait_for(shown);
+    chat.wait_for("create tests.txt  +1");
+    chat.send("q");
+    chat.wait_until_gone("q leaves");
+    chat.send("/diff\r");
+    chat.wait_for(shown);
+    chat.leave();
+}
+
+#[test]
 fn undo_names_the_commit_that_it_takes_back() {
     let mut chat = project().chat_with_ghost("auto-edit");
     chat.wait_for("ahead ✓ ready · 1 file +1 -0, 1 commit on main");

@@ -58,6 +58,26 @@ fn edits_and_commands_are_written_after_one_yes_and_undone_together() {
 }
 
 #[test]
+fn d_shows_a_commit_with_its_message_and_its_files() {
+    let project = project()
+        .variable("HEADSTART_SHADOW", "")
+        .shell(0, "git commit -qam 'Note two'")
+        .says(0, "It is done.");
+    project.session.make_repository(&["init", "-q", "-b", "main"]);
+    project.session.write("project/notes.txt", "two\n");
+    let mut chat = chat_with_question(project, 100);
+    for line in ["d\r", "/diff\r"] {
+        chat.send(line);
+        chat.wait_for("1 commit on main: Note two\nfiles: notes.txt\n");
+        chat.send("q");
+        chat.wait_until_gone("q leaves");
+    }
+    chat.send("n\r");
+    chat.wait_for("dropped: 1 commit on main");
+    chat.leave();
+}
+
+#[test]
 fn a_no_drops_it_and_is_kept_for_the_model() {
     let mut chat = chat_with_question(edits(with_views()).says(0, "It is done."), 100);
     let before = chat.project.session.tree();

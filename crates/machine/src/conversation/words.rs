@@ -32,6 +32,21 @@ pub fn changes(changes: &[ChangeSummary], merged: &[WorkspacePath], git: Option<
     rows.iter().map(|(verb, rest)| format!("{verb:<width$}  {rest}")).collect::<Vec<_>>().join("\n")
 }
 
+/// The most files of commits that are named.
+const MOST_FILES: usize = 20;
+
+/// What is done with git, for whoever looks at the whole of a change: commits by the first lines of their messages, and
+/// the files in them.
+pub fn git_in_full(git: &GitChange) -> String {
+    let (named, more) = git.paths.split_at(git.paths.len().min(MOST_FILES));
+    let mut files: Vec<_> = named.iter().map(|path| one_line(&path.to_string())).collect();
+    if !more.is_empty() {
+        files.push(counted(more.len(), "more file"));
+    }
+    let files = (!files.is_empty()).then(|| format!("files: {}", files.join(", ")));
+    git.lines().iter().map(|line| one_line(line)).chain(files).collect::<Vec<_>>().join("\n")
+}
+
 /// What happens to a file, in the words of a diff, and the file's name.
 fn change_row(change: &ChangeSummary) -> (&'static str, String) {
     let (verb, end) = match change.kind.as_str() {

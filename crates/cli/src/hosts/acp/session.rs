@@ -333,10 +333,16 @@ impl AcpSession {
                     held.unwrap_or_default()
                 )
             }
-            SessionCommand::Diff => match agent.staged().unwrap_or_default().diff() {
-                diff if diff.is_empty() => "Nothing is staged.".to_owned(),
-                diff => fenced(&diff),
-            },
+            SessionCommand::Diff => {
+                let git = agent.staged_git().filter(|git| !git.is_empty());
+                let git = git.map(|git| listed(&[words::git_in_full(&git)]));
+                let diff = agent.staged().unwrap_or_default().diff();
+                let diff = (!diff.is_empty()).then(|| fenced(&diff));
+                match git.into_iter().chain(diff).collect::<String>() {
+                    nothing if nothing.is_empty() => "Nothing is staged.".to_owned(),
+                    changes => changes,
+                }
+            }
             SessionCommand::Undo => {
                 match take_back_last_turn(agent, &self.conversation.parts, &mut self.undo_asked) {
                     UndoResult::Nothing(why) | UndoResult::Refused(why) => why,
