@@ -112,22 +112,35 @@ pub(super) fn running_rows(text: String, time: Option<String>, printed: Option<&
     rows
 }
 
-/// The lines of a command of the user's own that has ended. More of its output is shown than for a call, because the
+/// How a command of the user's own came to its end, with what it printed or why it did not run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum OwnEnd<'a> {
+    Ended(&'a str),
+    Interrupted(&'a str),
+    NotRun(&'a str),
+}
+
+/// The lines of a command of the user's own that is over. More of its output is shown than for a call, because the
 /// output is what the user wanted to see.
-pub(super) fn own_command_lines(
-    line: &str,
-    took: Duration,
-    ended: &Result<String, String>,
-    hint: &str,
-) -> Vec<StyledLine> {
+pub(super) fn own_command_lines(line: &str, took: Duration, ended: OwnEnd, hint: &str) -> Vec<StyledLine> {
     let output = match ended {
-        Ok(output) => CommandDisplay::of(output, OWN_LINES, OWN_LINES, hint),
-        Err(error) => CommandDisplay { end: Some("not run".to_owned()), lines: vec![error.clone()] },
+        OwnEnd::Ended(output) => CommandDisplay::of(output, OWN_LINES, OWN_LINES, hint),
+        OwnEnd::Interrupted(output) => CommandDisplay {
+            end: Some("interrupted".to_owned()),
+            ..CommandDisplay::of(output, OWN_LINES, OWN_LINES, hint)
+        },
+        OwnEnd::NotRun(why) => {
+            CommandDisplay { end: Some("not run".to_owned()), lines: vec![why.to_owned()] }
+        }
     };
     let mut detail: Vec<String> = output.end.clone().into_iter().collect();
     detail.extend(Some(took).filter(|took| MIN_TOLD <= *took).map(seconds));
     let detail = if detail.is_empty() { String::new() } else { format!("  {}", detail.join(" · ")) };
-    let (mark, style) = if output.end.is_some() { ("✗", Style::Removed) } else { ("✓", Style::Accent) };
+    let (mark, style) = match ended {
+        OwnEnd::Interrupted(_) => ("–", Style::Dim),
+        _ if output.end.is_some() => ("✗", Style::Removed),
+        _ => ("✓", Style::Accent),
+    };
     let rows = output.lines.into_iter().map(|line| (format!("  {line}"), Style::Plain));
     std::iter::once((format!("{mark} ! {line}{detail}"), style)).chain(rows).collect()
 }

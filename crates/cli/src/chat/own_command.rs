@@ -14,6 +14,7 @@ use headstart_toolbox::{PartialOutput, ToolContext, ToolLimits, ToolOutput};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::calls::OwnEnd;
 use super::pager::{SideOutput, own_command_passages};
 use super::{Chat, calls};
 
@@ -126,28 +127,11 @@ impl Chat {
             }
             CommandEvent::Ended(ended) => {
                 let Some(own) = self.own_command.take() else { return Ok(()) };
-                self.display.end_answer()?;
-                let lines =
-                    calls::own_command_lines(&own.line, own.began.elapsed(), &ended, &self.fold_hint());
-                self.display.say_of_turn(&lines)?;
-                let printed = ended.as_ref().unwrap_or_else(|error| error);
-                let place = self.agent.view().items.len();
-                let passages = own_command_passages(&own.line, printed);
-                self.side_outputs.push(SideOutput {
-                    items: place,
-                    passages,
-                    bytes: printed.len(),
-                    is_named: false,
-                });
-                if own.tells_model {
-                    let printed = ended.unwrap_or_else(|error| error);
-                    let printed = shortened(&printed, TOLD_CHARS);
-                    self.agent.add_note(format!(
-                        "the user ran `{}` in a terminal here. What it printed:\n{printed}",
-                        own.line
-                    ));
-                }
-                Ok(())
+                let end = match &ended {
+                    Ok(printed) => OwnEnd::Ended(printed),
+                    Err(why) => OwnEnd::NotRun(why),
+                };
+                self.say_own_end(&own, end)
             }
         }
     }
@@ -155,12 +139,30 @@ impl Chat {
     /// Ends the command, on Ctrl-C. Returns whether there was one.
     pub(super) fn end_own(&mut self) -> Result<bool, CliError> {
         let Some(own) = self.own_command.take() else { return Ok(false) };
-        self.display.say(&format!("– ! {}  interrupted", own.line), Style::Dim)?;
-        if own.tells_model {
-            self.agent
-                .add_note(format!("the user began to run `{}` in a terminal here, and ended it.", own.line));
-        }
+        self.say_own_end(&own, OwnEnd::Interrupted(&own.printed))?;
         Ok(true)
+    }
+
+    /// Shows a command that is over with what it printed, keeps that for the reader, and tells the model.
+    fn say_own_end(&mut self, own: &OwnCommand, end: OwnEnd) -> Result<(), CliError> {
+        self.display.end_answer()?;
+        let lines = calls::own_command_lines(&own.line, own.began.elapsed(), end, &self.fold_hint());
+        self.display.say_of_turn(&lines)?;
+        let (how, printed) = match end {
+            OwnEnd::Ended(printed) | OwnEnd::NotRun(printed) => ("ran", printed),
+            OwnEnd::Interrupted(printed) => ("began to run, and ended,", printed),
+        };
+        let place = self.agent.view().items.len();
+        let passages = own_command_passages(&lines[0].0, printed);
+        self.side_outputs.push(SideOutput { items: place, passages, bytes: printed.len(), is_named: false });
+        if own.tells_model {
+            let what = match printed.trim() {
+                "" => "It had printed nothing.".to_owned(),
+                _ => format!("What it printed:\n{}", shortened(printed, TOLD_CHARS)),
+            };
+            self.agent.add_note(format!("the user {how} `{}` in a terminal here. {what}", own.line));
+        }
+        Ok(())
     }
 
     /// The rows of the running command, with how long it has run.

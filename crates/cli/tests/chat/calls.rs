@@ -323,7 +323,19 @@ fn a_command_of_the_users_own_runs_unasked_and_the_model_is_told_with_the_next_p
     chat.wait_for_command("sleep 60");
     chat.send("\x03");
     chat.wait_for("– ! sleep 60  interrupted");
+    chat.send("!echo begun; exec sleep 61\r");
+    chat.wait_for("● ! echo begun; exec sleep 61");
+    chat.wait_for("\n  begun\n");
+    chat.send("\x03");
+    chat.wait_for("– ! echo begun; exec sleep 61  interrupted");
     chat.wait_for_processes(1);
+    // What it had printed stays, here and in the whole conversation, which holds commands that were ended, too.
+    assert_eq!(chat.count("\n  begun\n"), 1, "{}", chat.contents());
+    chat.send("\x14");
+    chat.wait_for("– ! sleep 60  interrupted");
+    chat.wait_for("– ! echo begun; exec sleep 61  interrupted");
+    chat.wait_for("\n  begun\n");
+    chat.send("q");
     chat.send("what now?\r");
     chat.wait_for("I see it.");
     // The turn ends shortly after its last text.
@@ -333,7 +345,15 @@ fn a_command_of_the_users_own_runs_unasked_and_the_model_is_told_with_the_next_p
     let asked = |number: usize| server.requests()[number].json()["messages"].to_string();
     let first = asked(0);
     assert!(first.contains("the user ran `echo seen; touch mine.txt; exit 3` in a terminal here"), "{first}");
-    assert!(first.contains("seen\\n[exit code 3]") && first.contains("began to run `sleep 60`"), "{first}");
+    assert!(
+        first.contains("seen\\n[exit code 3]") && first.contains("began to run, and ended, `sleep 60`"),
+        "{first}"
+    );
+    assert!(
+        first.contains("It had printed nothing.")
+            && first.contains("sleep 61` in a terminal here. What it printed:\\nbegun"),
+        "{first}"
+    );
     assert!(!first.contains("hush"), "{first}");
     assert_eq!(asked(1).matches("the user ran").count(), 1, "it is told once");
     chat.leave();
