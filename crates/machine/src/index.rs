@@ -73,10 +73,16 @@ impl Index {
 
     /// Updates the index to the current files, for a limited time. A full disk, a limit, or a process that writes for
     /// long is no error: it is one of the remarks in the result, and searches use what the index contains.
-    pub async fn follow(&self, most: Option<Duration>) -> Result<Updated, CliError> {
+    /// `tell` hears how far it is.
+    pub async fn follow(
+        &self,
+        most: Option<Duration>,
+        tell: &mut (dyn FnMut(Step) + Send),
+    ) -> Result<Updated, CliError> {
         let began = Instant::now();
         let mut reading = None;
         let mut keep_going = |step| {
+            tell(step);
             let is_over = |most: Duration| match step {
                 Step::Walk(_) => most < began.elapsed(),
                 // Some files are read even if the walk took all the time, so that each call makes progress.

@@ -1,9 +1,13 @@
 //! `headstart index`: updates the index of a project; also shows, pauses, rebuilds or empties it.
 
+use std::path::Path;
+
+use headstart_code_index::{Progress, Step};
 use headstart_machine::context::Context;
 use headstart_machine::error::CliError;
 use headstart_machine::exit::ExitStatus;
 use headstart_machine::index::{Index, PAUSED};
+use headstart_machine::output::Spinner;
 use headstart_machine::{output, workspace};
 use serde::Serialize;
 
@@ -45,8 +49,39 @@ fn empty(index: &Index) -> Result<(), CliError> {
     Ok(index.store.set_note(PAUSED, &paused)?)
 }
 
+/// The error where the current folder is the home folder or one above it: an index of that would take in all projects
+/// and much else, for hours. Whoever means it names the folder.
+fn refuse_more_than_a_project(workspace: &Path, context: &Context) -> Result<(), CliError> {
+    let home = context.environment.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
+    let what = match home {
+        _ if workspace.parent().is_none() => "the root of the file system",
+        Some(home) if home == workspace => "your home folder",
+        Some(home) if home.starts_with(workspace) => "above your home folder",
+        _ => return Ok(()),
+    };
+    let folder = output::one_line(&workspace.display().to_string());
+    Err(CliError::Unavailable(format!(
+        "{folder} is {what}, so everything below it would be indexed; go to a folder of a project, or say \
+         headstart index --workspace {folder}"
+    )))
+}
+
+/// How far an update is.
+fn step_words(step: Step) -> String {
+    match step {
+        Step::Walk(files) => format!("looking for files: {files} found"),
+        Step::Read(Progress { current, all }) => {
+            format!("indexing: {current} of {all} files; Ctrl-C stops, and what is indexed stays")
+        }
+    }
+}
+
 pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
+    let updates = matches!(args.action, None | Some(IndexAction::Rebuild));
+    if updates && args.workspace.path.is_none() {
+        refuse_more_than_a_project(Path::new(&workspace), context)?;
+    }
     let (index, models) = open(&workspace, context)?;
     let mut percent = None;
     match args.action {
@@ -58,12 +93,17 @@ pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus
             if action == Some(IndexAction::Rebuild) {
                 empty(&index)?;
             }
-            let updated = index.follow(None).await?;
+            let spinner =
+                Spinner::start(&format!("looking for the files of {}", output::one_line(&workspace)));
+            let updated = index.follow(None, &mut |step| spinner.relabel(|| step_words(step))).await?;
+            drop(spinner);
             for notice in &updated.told {
                 output::note(notice);
             }
             percent = Some(updated.progress.percent());
+            let spinner = Spinner::start("making vectors");
             index.embed(&models).await?;
+            drop(spinner);
             index.store.compact()?;
         }
     }

@@ -45,7 +45,7 @@ struct MatchedTerm<'a> {
 pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
     let (index, models) = open(&workspace, context)?;
-    let updated = index.follow(Some(PATIENCE)).await?;
+    let updated = index.follow(Some(PATIENCE), &mut |_| {}).await?;
     for notice in &updated.told {
         output::note(notice);
     }

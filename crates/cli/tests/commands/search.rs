@@ -88,6 +88,24 @@ fn past_commits_name_files_that_lack_the_word() {
 }
 
 #[test]
+fn the_home_folder_is_only_indexed_where_it_is_named() {
+    let session = Session::with_project();
+    let home = session.workspace().display().to_string();
+    let session = session.variable("HOME", &home);
+    for arguments in [&["index"][..], &["index", "rebuild"]] {
+        let refused = session.run(arguments);
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(
+            refused.stderr.contains("your home folder") && refused.stderr.contains("--workspace"),
+            "{refused}"
+        );
+    }
+    assert_eq!(session.run(&["index", "--workspace", &home]).code, Some(0));
+    let deeper = session.variable("HOME", &format!("{home}/src"));
+    deeper.run(&["index"]).assert_refused(1, &["is above your home folder"]);
+}
+
+#[test]
 fn a_damaged_index_is_made_anew_and_a_clean_one_is_empty() {
     let session = project();
     session.run(&["index"]);
