@@ -346,7 +346,7 @@ fn a_setting_that_makes_no_sense_is_told_with_its_line() {
         ("embeddings = \"openai:e\"\nembeddings_url = \"h\"", "is no base URL"),
         ("rerank = \"r\"", "needs rerank_url"),
         ("rerank_url = \"http://h/v1\"", "needs code-index.rerank"),
-        ("rerank = 3", "expected a string"),
+        ("rerank = 3", "has to be a text in quotes, not 3"),
     ];
     for (lines, expected) in cases {
         configured(&session, &format!("{lines}\n"));

@@ -66,7 +66,7 @@ impl Source {
     /// What is wrong with a table, without its text if it is a project's.
     pub(super) fn problem(&self, error: &toml::de::Error) -> String {
         match self.owner {
-            Owner::User => error.message().to_owned(),
+            Owner::User => in_plain_words(error.message()),
             Owner::Project => kind_of(error).to_owned(),
         }
     }
@@ -191,13 +191,51 @@ fn kind_of(error: &toml::de::Error) -> &'static str {
 
 /// The parser's message, with the line that it is about, because the line names the field.
 fn describe(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().trim_end().replace('\n', ", ");
-    let message = without_long_list(&message).unwrap_or(message);
+    let message = in_plain_words(error.message());
     let line = error.span().and_then(|span| text.lines().nth(line_of(text, span.start) - 1));
+    let has_no_value = line.is_some_and(|line| line.trim_end().ends_with('='));
+    let message = if has_no_value { "the value is missing".to_owned() } else { message };
     match line.map(str::trim).filter(|line| !line.is_empty()) {
         Some(line) => format!("{message}, in `{line}`"),
         None => message,
     }
+}
+
+/// The parser's message in words for people who know neither its types nor its grammar.
+fn in_plain_words(message: &str) -> String {
+    let message = message.trim_end().replace('\n', ", ");
+    let message = message.trim_end_matches(", expected literal string");
+    without_long_list(message).or_else(|| wrong_kind(message)).unwrap_or_else(|| message.to_owned())
+}
+
+/// The message about a value of the wrong kind, as `invalid type: string "many", expected u32`.
+fn wrong_kind(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
+    let (found, expected) = rest.rsplit_once(", expected ")?;
+    let expected = match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, 0 or more",
+        "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        "a sequence" => "a list in brackets",
+        "a map" => "a table",
+        kind if kind.starts_with("struct ") => "a table",
+        other => other,
+    };
+    let found = match found.split_once(' ') {
+        None if found == "sequence" => "a list".to_owned(),
+        None if found == "map" => "a table".to_owned(),
+        Some(("string", text)) => format!("the text {text}"),
+        _ => found
+            .rsplit_once('`')
+            .and_then(|(before, _)| before.split_once('`'))
+            .map_or_else(|| found.to_owned(), |(_, value)| value.to_owned()),
+    };
+    Some(format!("has to be {expected}, not {found}"))
 }
 
 /// The message about an unknown setting with the nearest name in the place of a long list of all of them.

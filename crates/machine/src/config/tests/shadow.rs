@@ -127,7 +127,7 @@ fn a_mistake_in_what_is_said_of_views_is_named() {
         (
             "[shadow]\ntime = 5\n",
             "",
-            "user/headstart/config.toml:2: invalid type: integer `5`, expected a string, in `time = 5`",
+            "user/headstart/config.toml:2: has to be a text in quotes, not 5, in `time = 5`",
         ),
         (
             "[shadow]\nprocesses = 0\n",

@@ -83,7 +83,7 @@ fn what_is_wrong_with_tools_of_others_is_named() {
         ("[mcp.x]\n", "mcp.x: does not say where the server is"),
         ("[mcp.x]\ncommand = ['a']\nurl = 'https://x'\n", "mcp.x: has both command and url"),
         ("[mcp.x]\ncommand = []\n", "mcp.x.command: name a program"),
-        ("[mcp.x]\ncommand = 'a'\n", "mcp.x: invalid type: string"),
+        ("[mcp.x]\ncommand = 'a'\n", "mcp.x: has to be a list in brackets, not the text"),
         ("[mcp.x]\ncommand = ['a']\ncolour = 1\n", "mcp.x: unknown field `colour`"),
         ("[mcp.x__y]\ncommand = ['a']\n", "mcp.x__y: \"x__y\" is no name of a tool server"),
         (
