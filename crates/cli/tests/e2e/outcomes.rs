@@ -179,20 +179,28 @@ fn people_read_the_calls_the_changes_and_what_to_do_next() {
 }
 
 #[test]
-fn a_search_beside_a_closed_file_says_that_its_exit_code_may_come_of_it() {
+fn a_search_beside_a_closed_file_says_that_headstart_closed_it() {
     let mut session = session();
     session
         .write("project/.env", "KEY=hush\n")
         .write("project/src/a.txt", "one\n")
         .write("project/b.txt", "");
     for (call, note) in [
-        (shell("grep -rn two ."), "[closed to commands that run unasked, and not read: .env; an exit code"),
+        (
+            shell("grep -rn two ."),
+            "[closed by headstart to commands that run unasked, and not read: .env; an exit code",
+        ),
+        (
+            shell("grep -rn two . | head -5"),
+            "[closed by headstart to commands that run unasked, and not read: .env]",
+        ),
         (shell("grep -n two src/a.txt"), ""),
     ] {
         let (outcome, _) =
             session.speculate(&json!({"turns": [{"toolCalls": [call]}, {"text": "Done."}]}), "auto-edit");
         let told = events(&outcome, "toolResult")[0].to_string();
-        assert!(told.contains("[exit code ") && told.contains(note), "{told}");
+        assert!(told.contains(note), "{told}");
+        assert_eq!(told.contains("[exit code "), !note.ends_with(".env]"), "{told}");
         assert_eq!(told.contains("closed"), !note.is_empty(), "{told}");
     }
 }

@@ -234,10 +234,10 @@ fn remarks(ran: &ViewOutput, staged: &ChangeSet) -> Vec<String> {
     remarks
 }
 
-/// What a confined command was not let read, so that its exit code is not taken for what it found. `grep -r` ends with 2
-/// where a single file is closed to it.
+/// What a confined command was not let read, so that neither the system's words nor the exit code are taken for what it
+/// found. `grep -r` ends with 2 where a single file is closed to it.
 fn closed_reads(done: &CommandOutput, directory: &WorkspacePath, context: ToolContext<'_>) -> Vec<String> {
-    if context.consented || done.exit_code == Some(0) {
+    if context.consented {
         return Vec::new();
     }
     let closed = |line: &str| {
@@ -255,9 +255,11 @@ fn closed_reads(done: &CommandOutput, directory: &WorkspacePath, context: ToolCo
         return Vec::new();
     }
     let names = names.join(", ");
-    vec![format!(
-        "closed to commands that run unasked, and not read: {names}; an exit code may come of that alone"
-    )]
+    let code = match done.exit_code {
+        Some(0) => "",
+        _ => "; an exit code may come of that alone",
+    };
+    vec![format!("closed by headstart to commands that run unasked, and not read: {names}{code}")]
 }
 
 /// The output as an item if the command did not end well, because then there is a status to list.
