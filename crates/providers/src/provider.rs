@@ -153,8 +153,16 @@ impl Provider {
 
     /// Its name for messages, with the address if that is not the well-known one.
     pub fn label(&self) -> String {
-        let is_well_known = Self::preset(&self.name).is_some_and(|preset| preset.base_url == self.base_url);
-        if is_well_known { self.name.clone() } else { format!("{} at {}", self.name, self.shown_url()) }
+        if self.is_well_known() {
+            self.name.clone()
+        } else {
+            format!("{} at {}", self.name, self.shown_url())
+        }
+    }
+
+    /// Whether the address is the one that everybody has for a provider of this name.
+    pub(crate) fn is_well_known(&self) -> bool {
+        Self::preset(&self.name).is_some_and(|preset| preset.base_url == self.base_url)
     }
 
     /// The base URL without its query, which may contain a key.
@@ -187,6 +195,11 @@ impl Provider {
 const OPENAI_URL: &str = "https://api.openai.com/v1";
 
 /// Whether the URL is that of OpenAI's own service, or of its cloud partner.
+/// Whether an address is one of the machine that asks.
+pub(crate) fn is_this_machine(base_url: &str) -> bool {
+    matches!(host(base_url), "localhost" | "127.0.0.1")
+}
+
 fn is_openai(base_url: &str) -> bool {
     let host = host(base_url);
     host.ends_with(".openai.com") || host.ends_with(".openai.azure.com")

@@ -11,6 +11,7 @@ use serde_json::Value;
 pub(crate) use page::is_page;
 
 use crate::Provider;
+use crate::provider::is_this_machine;
 use crate::redact::Redactor;
 use crate::wire::{Frames, Framing};
 use headstart_forked_query::{Cause, ModelError};
@@ -57,8 +58,11 @@ impl Provider {
         let is_name = ["failed to lookup address", "dns error"].iter().any(|words| why.contains(words));
         let advice = if is_name {
             "check the network, and the name of the server".to_owned()
+        } else if self.is_well_known() && !is_this_machine(&self.base_url) {
+            "check the network".to_owned()
         } else {
-            format!("check that {} runs there, or the base URL", self.name)
+            let url = redactor.redact(self.shown_url());
+            format!("start the server at the base URL {url}, or set another one")
         };
         let message = format!("{}; {advice}", redactor.shorten(why));
         ModelError::Unreachable { url: redactor.redact(url), message, source }

@@ -243,7 +243,7 @@ fn a_host_with_its_own_http_shows_no_key() {
         ),
         (
             provider.unreachable_error(&url, &format!("no route to {key}"), key),
-            "cannot reach http://host/***: no route to ***; check that openai runs there, or the base URL",
+            "cannot reach http://host/***: no route to ***; start the server at the base URL http://host/v1, or set another one",
         ),
     ];
     for (error, expected) in errors {

@@ -229,7 +229,7 @@ async fn nobody_at_home() {
             "{said}"
         );
         assert!(
-            said.ends_with(&format!("; check that {} runs there, or the base URL", format.name())),
+            said.ends_with(&format!("; start the server at the base URL {url}, or set another one")),
             "{said}"
         );
     }
