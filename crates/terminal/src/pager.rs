@@ -131,11 +131,20 @@ impl Pager {
         let words = if self.is_typing {
             format!("/{}", self.search)
         } else {
-            let part = format!("{shown}/{}", self.rows.len());
-            format!("{} · {part} · q leaves, space and b turn, / searches, n next", self.title)
+            self.position(shown, usize::from(self.size.columns.saturating_sub(1)))
         };
         rows.push(one_row(&words, self.size.columns.saturating_sub(1), Style::Dim));
         rows
+    }
+
+    /// What is read, how far, and as many of the keys as there is room for, the first of which leaves.
+    fn position(&self, shown: usize, columns: usize) -> String {
+        let part = format!("{shown}/{}", self.rows.len());
+        let keys = ["q leaves", "space and b turn", "/ searches", "n next"];
+        let with_keys = |keys: &[&str]| format!("{} · {part} · {}", self.title, keys.join(", "));
+        let fits = |words: &String| words.width() <= columns;
+        let words = (1..=keys.len()).rev().map(|most| with_keys(&keys[..most])).find(fits);
+        words.unwrap_or_else(|| format!("{part} · {}", keys[0]))
     }
 
     fn type_in(&mut self, code: KeyCode) {

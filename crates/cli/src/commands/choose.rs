@@ -10,7 +10,7 @@ use headstart_machine::context::Context;
 use headstart_machine::error::CliError;
 use headstart_machine::model_detection::{DetectedModels, ModelOffer};
 use headstart_machine::model_spec::ModelSpec;
-use headstart_machine::output::{self, one_line};
+use headstart_machine::output::{self, PageLayout, one_line};
 
 /// In a terminal with fewer columns the reason for a model is printed below it.
 const WIDE: usize = 72;
@@ -52,16 +52,16 @@ pub(super) fn choose(
             "No key is set and no model server answers here.\n`headstart doctor` says how to get a model.\n";
     }
     page += "Nothing is sent before a prompt.\n";
-    print(&page)?;
+    print(&page, context)?;
     let chosen = loop {
         let Some(number) = ask(&format!("1-{another}, or Enter alone to leave: "))? else { return Ok(None) };
         match number.parse::<usize>() {
-            Ok(number) if number == another => break of_words()?,
+            Ok(number) if number == another => break of_words(context)?,
             Ok(number @ 1..) if number < another => {
                 let ModelOffer { model, base_url, .. } = &offers[number - 1];
                 break Some(ModelSelection { model: model.parse()?, base_url: base_url.clone() });
             }
-            _ => print(&format!("{} is none of them.\n", one_line(&number)))?,
+            _ => print(&format!("{} is none of them.", one_line(&number)), context)?,
         }
     };
     if let Some(chosen) = &chosen {
@@ -81,14 +81,14 @@ fn offers(seen: &DetectedModels) -> Vec<ModelOffer> {
 }
 
 /// A model that the user types.
-fn of_words() -> Result<Option<ModelSelection>, CliError> {
+fn of_words(context: &Context) -> Result<Option<ModelSelection>, CliError> {
     let model = loop {
         let Some(words) = ask("Model, as ollama:NAME, anthropic:NAME, openai:NAME, gemini:NAME: ")? else {
             return Ok(None);
         };
         match words.parse::<ModelSpec>() {
             Ok(model) => break model,
-            Err(error) => print(&format!("{error}\n"))?,
+            Err(error) => print(&error.to_string(), context)?,
         }
     };
     // Only some builds support the provider whose address is a region.
@@ -100,7 +100,7 @@ fn of_words() -> Result<Option<ModelSelection>, CliError> {
         let Some(address) = ask("Address, or Enter for the provider's own: ")? else { break None };
         match parse_base_url(&address) {
             Ok(address) => break Some(address),
-            Err(error) => print(&format!("{error}\n"))?,
+            Err(error) => print(&error.to_string(), context)?,
         }
     };
     Ok(Some(ModelSelection { model, base_url }))
@@ -112,7 +112,8 @@ fn offer_to_keep(chosen: &ModelSelection, address: Option<&str>, context: &Conte
     // A recording is not worth keeping, and an address that is already set would be used for the new model too.
     let is_kept = matches!(model, ModelSpec::Remote { .. }) && address.is_none();
     let Some(file) = config::user_file(&context.environment).filter(|_| is_kept) else { return Ok(()) };
-    let answer = ask(&format!("Keep it in {}? [y/N] ", file.display()))?;
+    let question = PageLayout::of(context).fit(&format!("Keep it in {}? [y/N]", file.display()));
+    let answer = ask(&format!("{} ", question.trim_end()))?;
     if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
         return Ok(());
     }
@@ -121,9 +122,9 @@ fn offer_to_keep(chosen: &ModelSelection, address: Option<&str>, context: &Conte
         let _ = writeln!(lines, "base_url = {}", quoted(address));
     }
     match keep(&file, &lines) {
-        Ok(()) => print(&format!("{} has it now; delete the line to choose anew.\n", file.display())),
+        Ok(()) => print(&format!("{} has it now; delete the line to choose anew.", file.display()), context),
         // The chat is possible without that.
-        Err(error) => print(&format!("not kept: {}: {error}\n", file.display())),
+        Err(error) => print(&format!("not kept: {}: {error}", file.display()), context),
     }
 }
 
@@ -151,8 +152,9 @@ fn keep(file: &Path, lines: &str) -> io::Result<()> {
     fs::rename(&new, &file)
 }
 
-fn print(text: &str) -> Result<(), CliError> {
-    output::print(text)
+/// Prints a page whose lines are broken at blanks, since a terminal breaks them anywhere.
+fn print(page: &str, context: &Context) -> Result<(), CliError> {
+    output::print(&PageLayout::of(context).fit(page))
 }
 
 /// Reads a line from the person at the terminal; `None` if it is empty, if Esc was pressed, or at the end of the input.
