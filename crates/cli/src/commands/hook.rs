@@ -1,11 +1,12 @@
 //! `headstart hook HOST`: permission hooks of other products.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headstart_machine::context::Context;
 use headstart_machine::error::CliError;
 use headstart_machine::exit::ExitStatus;
 use headstart_machine::output::printable;
+use headstart_machine::store::{Store, create_private_folder};
 use headstart_machine::{output, workspace};
 use serde::Serialize;
 use serde_json::json;
@@ -95,7 +96,11 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
     let before = settings::read(&file)?;
     let after = settings::with_entry(contract, &before, &command).map_err(refused)?;
     if let Some(after) = &after {
+        let is_new = !file.exists();
         settings::replace(&file, &before, after)?;
+        if is_new {
+            MadeFile::of(&file, context).note();
+        }
     }
     if context.output.is_json() {
         return report_install(contract, &file, after.is_some(), Some(&command));
@@ -113,6 +118,32 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
     output::print(&lines.concat())
 }
 
+/// The note in the state folder that a settings file was not there before headstart made it. Without it the file stays
+/// when its last entry is taken out, so it is no error if it cannot be kept.
+struct MadeFile(Option<PathBuf>);
+
+impl MadeFile {
+    fn of(file: &Path, context: &Context) -> Self {
+        let note = |store: Store| store.state_folder().join("hooks").join(workspace::state_name(file));
+        Self(context.store().ok().map(note))
+    }
+
+    fn note(&self) {
+        if let Some(note) = &self.0 {
+            let folder = note.parent().map_or(Ok(()), create_private_folder);
+            let _ = folder.map(|()| std::fs::write(note, ""));
+        }
+    }
+
+    fn is_noted(&self) -> bool {
+        self.0.as_ref().is_some_and(|note| note.is_file())
+    }
+
+    fn forget(&self) {
+        let _ = self.0.as_ref().map(std::fs::remove_file);
+    }
+}
+
 /// The state folder, if it was named on the command line: the product starts the hook without that. A variable, however,
 /// the product passes on.
 fn state_flag(context: &Context) -> Result<Option<String>, CliError> {
@@ -128,15 +159,18 @@ fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Res
     let file = settings::file(&contract.settings, scope(args), &context.environment)?;
     let before = settings::read(&file)?;
     let after = settings::without_entry(contract, &before).map_err(|problem| problem.of_file(&file))?;
+    let made = MadeFile::of(&file, context);
+    let is_own = || file.file_stem().is_some_and(|name| name == "headstart") || made.is_noted();
     match &after {
-        // The file contains only headstart's entries, so it can be removed.
-        Some(after)
-            if settings::is_bare(after) && file.file_stem().is_some_and(|name| name == "headstart") =>
-        {
+        // The file is there only because of headstart's entries, so it goes with them.
+        Some(after) if settings::is_bare(after) && !file.is_symlink() && is_own() => {
             std::fs::remove_file(&file).map_err(CliError::io("remove", &file))?;
         }
         Some(after) => settings::replace(&file, &before, after)?,
         None => {}
+    }
+    if after.is_some() {
+        made.forget();
     }
     if context.output.is_json() {
         return report_install(contract, &file, after.is_some(), None);
@@ -195,5 +229,10 @@ fn check(
     }];
     lines.push(format!("  {}\n", output::one_line(why)));
     lines.extend(line.map(|line| format!("  it runs: {}\n", output::one_line(line))));
+    if matches!(judged.answer, HookAnswer::Allow { .. }) {
+        lines.push(format!(
+            "  deny rules of {product}'s own are not read here, and {product} may still refuse it\n"
+        ));
+    }
     output::print(&lines.concat())
 }

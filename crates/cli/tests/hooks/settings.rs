@@ -67,8 +67,33 @@ fn a_state_folder_of_the_command_line_is_that_of_the_hook() {
     let shared = session.run(&["hook", "claude-code", "--install", "--project", "--state-dir", state]);
     assert!(shared.code == Some(1) && shared.stderr.contains("leave out --state-dir"), "{shared}");
     assert!(!session.workspace().join(SETTINGS).exists());
+    // The note that the file was made is in that folder.
     session.run(&["hook", "claude-code", "--uninstall"]);
     assert_eq!(fs::read_to_string(session.home().join(SETTINGS)).unwrap(), "{}\n");
+}
+
+#[test]
+fn a_file_that_was_made_for_the_entry_goes_with_it_and_no_other() {
+    let session = session();
+    let file = session.home().join(SETTINGS);
+    let run = |action: &str| session.run(&["hook", "claude-code", action]);
+    run("--install");
+    run("--uninstall");
+    assert!(!file.exists(), "it was not there before");
+    for before in ["", "{}", "{}\n"] {
+        session.write(&format!("home/{SETTINGS}"), before);
+        run("--install");
+        run("--uninstall");
+        assert!(file.exists(), "it is the user's");
+        fs::remove_file(&file).unwrap();
+    }
+    // What somebody adds to it makes it theirs.
+    run("--install");
+    let text = fs::read_to_string(&file).unwrap().replacen('{', "{\n  \"model\": \"opus\",", 1);
+    fs::write(&file, text).unwrap();
+    run("--uninstall");
+    let left: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(left, serde_json::json!({ "model": "opus" }));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::system::{self, PrivateFile as _};
 const IGNORED: &[u8] = b"/.gitignore
 /copies/
 /git/
+/hooks/
 /index/
 /ledgers/
 /logins/
