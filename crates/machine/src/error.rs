@@ -61,6 +61,8 @@ pub enum CliError {
         or_in_user_file(user_file.as_deref())
     )]
     NoModelForChat { here: String, user_file: Option<PathBuf> },
+    #[error("there is no command to run: write a program and its arguments, or one command line in quotes")]
+    NoCommand,
     #[error("replay:demo {problem}")]
     DemoModel { problem: &'static str },
     #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in_user_file(user_file.as_deref()))]
@@ -203,6 +205,7 @@ impl CliError {
             | Self::ModelSpec { .. }
             | Self::NoModel { .. }
             | Self::NoModelForChat { .. }
+            | Self::NoCommand
             | Self::DemoModel { .. }
             | Self::NoStateDir
             | Self::NobodyChooses

@@ -211,11 +211,12 @@ Examples:
   headstart keys --json";
 
 pub(super) const TOOLS: &str = "\
-Each line names a tool, its policy (automatic, ask, exclude, or mode where nothing is said of it) and which entry \
-of which file says so. [tools] in a configuration file sets policies; docs/policies.md tells how.
+Each line names a tool, its policy (automatic, ask, exclude, or mode where nothing is said of it), what the mode says, and which \
+entry of which file says something. [tools] in a configuration file sets policies; docs/policies.md tells how.
 
 Examples:
   headstart tools
+  headstart tools --mode plan
   headstart tools --json --workspace ../site";
 
 #[cfg(feature = "mcp")]
@@ -383,7 +384,8 @@ Examples:
 
 pub(super) const INDEX: &str = "\
 The index is a database in the state folder, one for each project, that only you can read. Files that a \
-.gitignore or .headstart/ignore leaves out, and those that a deny rule covers, are not in it.
+.gitignore or .headstart/ignore leaves out, and those that a deny rule covers, are not in it. In the home \
+folder and above it the folder has to be named.
 
 Examples:
   headstart index

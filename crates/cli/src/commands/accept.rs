@@ -225,7 +225,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
             Ok(of_accepted(accepted))
         }
         Acceptance::Accepted(accepted) => {
-            output::print(&finished_text(accepted))?;
+            output::print(&finished_text(id, accepted))?;
             if !matches!(accepted.ending, Ending::Completed | Ending::Boundary { .. }) {
                 output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
             }
@@ -271,9 +271,10 @@ fn of_accepted(accepted: &Accepted) -> ExitStatus {
     }
 }
 
-fn finished_text(accepted: &Accepted) -> String {
+fn finished_text(id: &str, accepted: &Accepted) -> String {
     let mut lines: Vec<String> = accepted.changes.iter().map(output::change_line).collect();
     lines.extend(accepted.git.iter().flat_map(|git| output::git_lines(git)));
+    let undo = (!lines.is_empty()).then(|| format!("headstart undo {id} takes it back"));
     if lines.is_empty() {
         lines.push("no file was to be changed".to_owned());
     }
@@ -283,6 +284,7 @@ fn finished_text(accepted: &Accepted) -> String {
     if let Some(call) = accepted.transcript.pending_call() {
         lines.push(format!("not run, for it needs your consent: {}", output::call_on_one_line(call)));
     }
+    lines.extend(undo);
     lines.push(String::new());
     lines.join("\n")
 }

@@ -233,6 +233,9 @@ struct CommandResult {
 }
 
 async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, CliError> {
+    if args.command.first().is_none_or(|program| program.trim().is_empty()) {
+        return Err(CliError::NoCommand);
+    }
     let (staged, committed) = match &args.speculation {
         Some(id) => staged_by(id, &args.workspace, context)?,
         None => <_>::default(),

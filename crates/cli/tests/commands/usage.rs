@@ -27,6 +27,15 @@ const COMMANDS: [&str; 20] = [
 ];
 
 #[test]
+fn a_command_that_holds_no_word_is_an_error_of_usage() {
+    let session = Session::with_project();
+    for words in [&[""][..], &["  "], &["", "a"]] {
+        let refused = session.run(&[&["shadow", "run", "--"], words].concat());
+        refused.assert_refused(2, &["there is no command to run"]);
+    }
+}
+
+#[test]
 fn help_teaches() {
     let session = Session::new();
     insta::assert_snapshot!(session.run(&["--help"]).to_string());

@@ -242,6 +242,7 @@ fn in_default_mode_the_command_is_the_yes_unless_writes_ahead_are_a_boundary() {
     let accepted = session.run(&["accept", &id]);
     assert_eq!(accepted.code, Some(0), "{accepted}");
     assert!(accepted.stdout.contains("greeting.txt  +1 -1"), "it says what it applied: {accepted}");
+    assert!(accepted.stdout.ends_with(&format!("\nheadstart undo {id} takes it back\n")), "{accepted}");
     assert_eq!(session.text("greeting.txt").unwrap(), "hello\nmoon\n");
     assert_eq!(session.text("src/farewell.txt").unwrap(), "bye\n");
 }

@@ -53,27 +53,39 @@ fn tools_are_listed_with_what_is_said_of_them() {
     session.write(PROJECT, "[tools]\nshell = 'ask'\nwrite_file = 'exclude'\n");
     let outcome = session.run(&["tools"]);
     insta::assert_snapshot!(session.redact(&outcome.stdout), @r#"
+    where the mode decides, it is default; in a chat with views, edits and commands that write are staged, and asked about once when the turn ends
     read_file         automatic  [tools] of the user says read_file = "automatic"
-    grep              mode       nothing is said of it, so the mode decides
-    glob              mode       nothing is said of it, so the mode decides
-    ls                mode       nothing is said of it, so the mode decides
-    edit              mode       nothing is said of it, so the mode decides
+    grep              mode       runs
+    glob              mode       runs
+    ls                mode       runs
+    edit              mode       asks
     write_file        exclude    [tools] of the project says write_file = "exclude"
     shell             ask        [tools] of the project says shell = "ask"; a rule is about some of its calls
-    multi_edit        mode       nothing is said of it, so the mode decides
-    create_file       mode       nothing is said of it, so the mode decides
-    run_in_background mode       nothing is said of it, so the mode decides
-    command_output    mode       nothing is said of it, so the mode decides
-    stop_command      mode       nothing is said of it, so the mode decides
-    view_diff         mode       nothing is said of it, so the mode decides
+    multi_edit        mode       asks
+    create_file       mode       asks
+    run_in_background mode       asks
+    command_output    mode       runs
+    stop_command      mode       runs
+    view_diff         mode       runs
     create_rule       exclude    it is offered where [tools] of the user names it: create_rule = "ask"
-    fetch_url         mode       nothing is said of it, so the mode decides
-    codebase          mode       nothing is said of it, so the mode decides
-    repo_map          mode       nothing is said of it, so the mode decides
-    task              mode       nothing is said of it, so the mode decides
+    fetch_url         mode       asks
+    codebase          mode       runs
+    repo_map          mode       runs
+    task              mode       each of its calls is judged by itself
     "#);
     let row = &session.run(&["tools", "--json"]).json()[6];
     assert_eq!((&row["tool"], &row["policy"]), (&json!("shell"), &json!("ask")));
+    session.write(PROJECT, "");
+    for (mode, edit, shell) in [
+        ("default", "asks", "runs if it only reads, else asks"),
+        ("auto-edit", "runs", "runs if it only reads, else asks"),
+        ("plan", "refused", "runs if it only reads, else refused"),
+        ("yolo", "runs", "runs"),
+    ] {
+        let rows = session.run(&["tools", "--mode", mode, "--json"]).json();
+        let says = |tool: &str| rows.iter().find(|row| row["tool"] == tool).unwrap()["byMode"].clone();
+        assert_eq!((says("edit"), says("shell")), (json!(edit), json!(shell)), "{mode}");
+    }
 }
 
 /// Behind a pipe there is nobody to ask, so a call that is not automatic does not run.
