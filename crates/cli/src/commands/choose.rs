@@ -100,7 +100,7 @@ fn of_words(context: &Context) -> Result<Option<ModelSelection>, CliError> {
         let Some(address) = ask("Address, or Enter for the provider's own: ")? else { break None };
         match parse_base_url(&address) {
             Ok(address) => break Some(address),
-            Err(error) => print(&error.to_string(), context)?,
+            Err(error) => print(&error, context)?,
         }
     };
     Ok(Some(ModelSelection { model, base_url }))
