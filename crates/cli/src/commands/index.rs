@@ -78,8 +78,8 @@ fn step_words(step: Step) -> String {
 
 pub(crate) async fn run(args: IndexArgs, context: &Context) -> Result<ExitStatus, CliError> {
     let workspace = workspace::resolve(args.workspace.path.as_deref())?;
-    let updates = matches!(args.action, None | Some(IndexAction::Rebuild));
-    if updates && args.workspace.path.is_none() {
+    let reads_files = matches!(args.action, None | Some(IndexAction::Rebuild));
+    if reads_files && args.workspace.path.is_none() {
         refuse_more_than_a_project(Path::new(&workspace), context)?;
     }
     let (index, models) = open(&workspace, context)?;
