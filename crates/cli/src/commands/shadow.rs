@@ -250,8 +250,9 @@ async fn run_command(args: &ShadowRun, context: &Context) -> Result<ExitStatus, 
     let remote = if args.here { None } else { remote(&workspace, &config, state.as_ref(), context) };
     // The folders of the views must exist until the changes are applied, because their files may be there.
     let mut held = None;
+    // The repository is never on another machine, so a command that works with it stays here.
     let came = match remote {
-        Some(remote) if committed.is_none() && !needs_repository(args) => {
+        Some(remote) if committed.is_none() && !args.command.iter().any(|word| names_git(word)) => {
             other_machine::run(args, &workspace, &config, &remote, staged).await?
         }
         _ => {
@@ -423,11 +424,6 @@ fn run_in_local_view(
         git_refused,
         notes: notes.into_iter().collect(),
     })
-}
-
-/// Whether a command works with the repository, which is never on another machine.
-fn needs_repository(args: &ShadowRun) -> bool {
-    args.command.iter().any(|word| names_git(word))
 }
 
 /// The first paths, and how many there are besides.
