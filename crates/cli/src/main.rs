@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         return code;
     }
     if let Some(code) =
-        headstart_shadow::confined_entry(std::env::args_os(), headstart_machine::runner::is_closed)
+        headstart_shadow::confined_entry(std::env::args_os(), headstart_machine::runner::closed_by)
     {
         return code;
     }

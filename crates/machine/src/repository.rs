@@ -61,7 +61,7 @@ impl GitRepository {
             directory: WorkspacePath::root(),
             environment: CommandEnvironment::Clean,
             secrets,
-            closes_git_objects: false,
+            deny: DenyRules::default(),
             time_limit: TIME,
             output_limit: MAX_BYTES,
         };

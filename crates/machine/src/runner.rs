@@ -149,13 +149,14 @@ impl BashRunner {
             Some(confiner) if unasked => {
                 let closes = request.secrets == SecretAccess::Closed;
                 let starts_git = request.command.starts_git();
-                let closes_git_objects = request.closes_git_objects && !starts_git;
+                let rules: Vec<String> = request.deny.rules().iter().map(|rule| rule.0.clone()).collect();
+                // What lies beside is the repository that a linked worktree is of.
+                let beside = if rules.is_empty() || starts_git { family.folders } else { Vec::new() };
                 let confinement = Confinement {
                     closes,
-                    closes_git_settings: closes && !starts_git,
-                    closes_git_objects,
-                    // What lies there is the repository that a linked worktree is of.
-                    beside: if closes_git_objects { Vec::new() } else { family.folders },
+                    rules,
+                    starts_git,
+                    beside,
                     around: family.top,
                     ..Confinement::new(&self.root, scratch.path())
                 };
@@ -185,12 +186,17 @@ impl BashRunner {
                 .filter(|above| !above.as_os_str().is_empty())
                 .any(|above| self.root.join(above).join(".git").exists())
         };
-        let is_closing = request.secrets == SecretAccess::Closed;
+        let closes_secrets = request.secrets == SecretAccess::Closed;
+        let is_closing = closes_secrets || !request.deny.is_empty();
         if !is_closing || folders.is_empty() || folders.iter().any(is_other) {
             return None;
         }
         let (root, scratch) = (self.root.clone(), scratch.to_owned());
-        let made = tokio::task::spawn_blocking(move || fresh_index(&root, holds_a_secret, &scratch));
+        let deny = request.deny.clone();
+        let is_closed = move |path: &WorkspacePath| {
+            closes_secrets && holds_a_secret(path) || deny.matching(path).is_some()
+        };
+        let made = tokio::task::spawn_blocking(move || fresh_index(&root, is_closed, &scratch));
         Some(("GIT_INDEX_FILE".into(), made.await.ok()??.into()))
     }
 
@@ -338,10 +344,24 @@ pub(crate) fn holds_a_secret(path: &WorkspacePath) -> bool {
     DenyRules::default().secret(path).is_some()
 }
 
-/// The same for a file or folder on disk. Git's settings only hold one if there is a token in them, because much else is
-/// read of them.
-pub fn is_closed(file: &Path, path: &WorkspacePath) -> bool {
-    holds_a_secret(path) && (path.names().all(|name| name != b".git") || holds_token(file))
+/// Says of each file and folder on disk whether a confined command may not read it. Git's settings only hold a secret if
+/// there is a token in them, because much else is read of them.
+///
+/// # Errors
+///
+/// A rule that is no pattern.
+pub fn closed_by(
+    confinement: &Confinement,
+) -> Result<impl Fn(&Path, &WorkspacePath) -> bool + use<>, String> {
+    let rules =
+        DenyRules::from_patterns(confinement.rules.iter().cloned()).map_err(|error| error.to_string())?;
+    let closes_secrets = confinement.closes;
+    let is_secret = |file: &Path, path: &WorkspacePath| {
+        holds_a_secret(path) && (path.names().all(|name| name != b".git") || holds_token(file))
+    };
+    Ok(move |file: &Path, path: &WorkspacePath| {
+        closes_secrets && is_secret(file, path) || rules.matching(path).is_some()
+    })
 }
 
 fn not_started(error: io::Error) -> ToolError {

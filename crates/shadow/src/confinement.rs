@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 
 /// The first argument of a process that is to become a confined command.
 pub(crate) const CONFINED: &str = "__confined";
-/// What is closed, as one argument: these words with commas between them, or nothing. Any other word is refused.
-const CLOSED: [&str; 3] = ["files", "git-settings", "git-objects"];
+/// What is so of a confinement, as one argument: these words with a comma between them, or nothing. Any other word is
+/// refused.
+const WORDS: [&str; 2] = ["closes", "git"];
 
 /// The exit code of a command that was not run because it could not be confined.
 pub const NOT_CONFINED: u8 = 125;
@@ -42,7 +43,9 @@ pub(crate) const NOT_CONFINED_MARK: &str = "headstart cannot confine a command h
 ///     use std::path::Path;
 ///
 ///     // The same program, started again to become the command. What no command reads is the host's word.
-///     let closes = |_: &Path, path: &WorkspacePath| path.file_name() == Some(b".env".as_slice());
+///     let closes = |_: &Confinement| {
+///         Ok(|_: &Path, path: &WorkspacePath| path.file_name() == Some(b".env".as_slice()))
+///     };
 ///     if let Some(code) = confined_entry(std::env::args_os(), closes) {
 ///         return Ok(code);
 ///     }
@@ -76,15 +79,16 @@ pub struct Confinement {
     pub workspace: PathBuf,
     /// The only folder in which the command can write; it can execute nothing in it. The caller makes and removes it.
     pub scratch: PathBuf,
-    /// Whether the files that the host names to `confined_entry` are closed; otherwise the whole workspace can be
-    /// read.
+    /// Whether files that hold a secret are closed, in the host's sense: `confined_entry` hands it to the host, which
+    /// says which files are closed. Without it and [`rules`](Self::rules) the whole workspace can be read.
     pub closes: bool,
-    /// Whether the host is asked as well about the configuration of repositories and their submodules (`.git/config`).
-    /// Git does not run without it.
-    pub closes_git_settings: bool,
-    /// Whether the files are closed in which repositories keep what was committed (`.git/objects`). Git does not run
-    /// without them, and every program that unpacks them reads what was ever committed.
-    pub closes_git_objects: bool,
+    /// Patterns of paths that are closed besides, handed to the host as they are. Where there are some, the files in
+    /// which repositories keep what was committed (`.git/objects`) are closed as well, because every program that
+    /// unpacks them reads what the patterns cover.
+    pub rules: Vec<String>,
+    /// Whether the command starts git, which does not run without its configuration and those files. Otherwise the
+    /// host is asked about the configuration of repositories and their submodules (`.git/config`), too.
+    pub starts_git: bool,
     /// Folders outside the workspace that can be read as a whole, as those of its repository.
     pub beside: Vec<PathBuf>,
     /// A folder around the workspace that can be read without the files that the host closes, which it judges by
@@ -99,8 +103,8 @@ impl Confinement {
             workspace: workspace.into(),
             scratch: scratch.into(),
             closes: true,
-            closes_git_settings: false,
-            closes_git_objects: false,
+            rules: Vec::new(),
+            starts_git: false,
             beside: Vec::new(),
             around: None,
         }
@@ -113,11 +117,13 @@ impl Confinement {
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Vec<OsString> {
-        let closed = [self.closes, self.closes_git_settings, self.closes_git_objects];
+        let is_so = [self.closes, self.starts_git];
         let words: Vec<&str> =
-            CLOSED.into_iter().zip(closed).filter(|(_, is)| *is).map(|(word, _)| word).collect();
+            WORDS.into_iter().zip(is_so).filter(|(_, is_so)| *is_so).map(|(word, _)| word).collect();
         let (workspace, scratch) = (self.workspace.clone().into(), self.scratch.clone().into());
         let mut all = vec![CONFINED.into(), workspace, scratch, words.join(",").into()];
+        all.push(self.rules.len().to_string().into());
+        all.extend(self.rules.iter().map(Into::into));
         all.push(self.around.clone().unwrap_or_default().into());
         all.push(self.beside.len().to_string().into());
         all.extend(self.beside.iter().map(Into::into));
@@ -147,15 +153,18 @@ pub(crate) fn told(
     let (workspace, scratch) = (arguments.next()?.into(), arguments.next()?.into());
     let words = arguments.next()?.into_string().ok()?;
     let words: Vec<&str> = words.split(',').filter(|word| !word.is_empty()).collect();
-    if !words.iter().all(|word| CLOSED.contains(word)) {
+    if !words.iter().all(|word| WORDS.contains(word)) {
         return None;
     }
-    let [closes, closes_git_settings, closes_git_objects] = CLOSED.map(|word| words.contains(&word));
+    let [closes, starts_git] = WORDS.map(|word| words.contains(&word));
+    let count = |word: OsString| word.to_str()?.parse::<usize>().ok();
+    let rules = count(arguments.next()?)?;
+    let rules = (0..rules).map(|_| arguments.next()?.into_string().ok()).collect::<Option<_>>()?;
     let around = Some(PathBuf::from(arguments.next()?)).filter(|around| !around.as_os_str().is_empty());
-    let count: usize = arguments.next()?.to_str()?.parse().ok()?;
-    let beside = (0..count).map(|_| arguments.next().map(PathBuf::from)).collect::<Option<_>>()?;
+    let beside = count(arguments.next()?)?;
+    let beside = (0..beside).map(|_| arguments.next().map(PathBuf::from)).collect::<Option<_>>()?;
     Some((
-        Confinement { workspace, scratch, closes, closes_git_settings, closes_git_objects, beside, around },
+        Confinement { workspace, scratch, closes, rules, starts_git, beside, around },
         arguments.next()?,
         arguments.collect(),
     ))
@@ -167,15 +176,10 @@ mod tests {
 
     #[test]
     fn what_is_told_is_what_was_said() {
-        for number in 0..8 {
-            let [closes, closes_git_settings, closes_git_objects] = [1, 2, 4].map(|bit| number & bit != 0);
+        for (closes, starts_git) in [(true, false), (true, true), (false, false), (false, true)] {
             let (beside, around) = (vec!["/g".into(), "/o".into()], Some("/".into()));
-            let alone = Confinement {
-                closes,
-                closes_git_settings,
-                closes_git_objects,
-                ..Confinement::new("/w", "/s")
-            };
+            let rules = if starts_git { vec!["a b".to_owned(), "*.plan".to_owned()] } else { Vec::new() };
+            let alone = Confinement { closes, rules, starts_git, ..Confinement::new("/w", "/s") };
             let confinement = if closes { Confinement { beside, around, ..alone.clone() } } else { alone };
             let arguments = confinement.arguments("/bin/sh", ["-c", "true"]);
             assert_eq!(arguments[0], CONFINED);
@@ -183,7 +187,14 @@ mod tests {
             assert_eq!(told(arguments.into_iter().skip(1)), Some(said));
         }
         let words = |text: &str| told(text.split(' ').map(OsString::from));
-        for text in ["/w", "/w /s", "/w /s files", "/w /s other  0 /bin/sh", "/w /s files  2 /g /bin/sh"] {
+        for text in [
+            "/w",
+            "/w /s",
+            "/w /s closes",
+            "/w /s other 0  0 /bin/sh",
+            "/w /s closes 0  2 /g /bin/sh",
+            "/w /s closes 3 a  0 /bin/sh",
+        ] {
             assert_eq!(words(text), None, "{text}");
         }
     }

@@ -42,9 +42,9 @@ pub fn entry(_arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode>
 }
 
 /// Reports that a command cannot be confined, and does not run it, if the arguments are those of one.
-pub fn confined_entry(
+pub fn confined_entry<C: Fn(&Path, &WorkspacePath) -> bool>(
     arguments: impl IntoIterator<Item = OsString>,
-    _closes: impl Fn(&Path, &WorkspacePath) -> bool,
+    _closes: impl FnOnce(&Confinement) -> Result<C, String>,
 ) -> Option<ExitCode> {
     if arguments.into_iter().nth(1)? != CONFINED {
         return None;

@@ -163,6 +163,8 @@ impl fmt::Debug for DenyRules {
     }
 }
 
+impl Eq for DenyRules {}
+
 impl PartialEq for DenyRules {
     fn eq(&self, other: &Self) -> bool {
         self.rules == other.rules && self.secrets_open == other.secrets_open

@@ -23,9 +23,9 @@ pub struct CommandRequest {
     /// ([`DenyRules::secret`](headstart_tool_gate::DenyRules::secret)). The gate stops a command that names one, but
     /// cannot know which ones a command reads that reads a whole folder.
     pub secrets: SecretAccess,
-    /// Whether it must not read what repositories keep of files (`.git/objects`), because a deny rule covers some of
-    /// it. A command that starts git has to.
-    pub closes_git_objects: bool,
+    /// The rules of its user for what it must not read; none if the user was asked. What repositories keep of such files
+    /// (`.git/objects`) is closed with them, unless the command starts git, which the gate lets tell nothing of them.
+    pub deny: DenyRules,
     /// The time limit, after which it is ended.
     pub time_limit: Duration,
     /// The most bytes of output that are kept.
@@ -106,8 +106,9 @@ pub struct CommandOutput {
 ///   [`DenyRules::secret`](headstart_tool_gate::DenyRules::secret) has a pattern, under any name, because `grep -r`
 ///   and `cat *` would read all of them. Without a sandbox that can hide single files, the command does not run if
 ///   the folder holds one.
-/// * With [`closes_git_objects`](CommandRequest::closes_git_objects) the same goes for the objects of repositories,
-///   unless the command starts git. The gate stops a command that names them.
+/// * The same goes for what [`deny`](CommandRequest::deny) covers, and, where there is a rule, for the objects of
+///   repositories, unless the command starts git. The gate stops a command that names such a path, but a link may lead
+///   there.
 ///
 /// A runner that cannot do this answers every request with [`CommandEnvironment::Clean`] with an error. A second
 /// barrier (a sandbox without a network and without writes) is advisable all the same.
@@ -127,7 +128,7 @@ pub struct CommandOutput {
 /// #[async_trait]
 /// impl CommandRunner for MachineRunner {
 ///     async fn run(&self, request: CommandRequest) -> Result<CommandOutput, ToolError> {
-///         if request.environment == CommandEnvironment::User || request.secrets == SecretAccess::Closed {
+///         if request.environment == CommandEnvironment::User || request.secrets == SecretAccess::Closed || !request.deny.is_empty() {
 ///             return Err(failed("only commands of work ahead run here, and nothing hides secrets".to_owned()));
 ///         }
 ///         let mut environment = clean_environment("/nonexistent");

@@ -38,7 +38,7 @@ struct CommandFields {
     environment: BTreeMap<String, String>,
     consented: bool,
     secrets: &'static str,
-    closes_git_objects: bool,
+    deny: Vec<String>,
     time_limit_ms: u64,
     output_limit: usize,
 }
@@ -172,7 +172,7 @@ impl CommandFields {
                 SecretAccess::Closed => "closed",
                 SecretAccess::Open => "open",
             },
-            closes_git_objects: request.closes_git_objects,
+            deny: request.deny.rules().iter().map(|rule| rule.0.clone()).collect(),
             time_limit_ms: u64::try_from(request.time_limit.as_millis()).unwrap_or(u64::MAX),
             output_limit: request.output_limit,
         }

@@ -21,7 +21,7 @@ use headstart_machine::system::{Kernel, can_write, read_plain};
 use headstart_machine::{git, setup, store, workspace};
 use headstart_overlay_fs::{MAX_IGNORE_PATTERNS, WorkspacePath};
 use headstart_speculation::Staging;
-use headstart_tool_gate::{ConditionalCommand, Gate, GateContext};
+use headstart_tool_gate::{ConditionalCommand, DenyRules, Gate, GateContext};
 use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess, ViewSupport};
 use serde::Serialize;
 use tokio::net::TcpStream;
@@ -260,7 +260,7 @@ async fn commands(workspace: &Path) -> DoctorCheck {
         directory: WorkspacePath::root(),
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::Closed,
-        closes_git_objects: false,
+        deny: DenyRules::default(),
         time_limit: RUNS_WITHIN,
         output_limit: 1_000,
     };

@@ -43,7 +43,7 @@ pub(crate) async fn run(args: Run, context: &Context) -> Result<ExitStatus, CliE
         directory,
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::of(&rules.deny),
-        closes_git_objects: !rules.deny.is_empty(),
+        deny: rules.deny.clone(),
         time_limit: Duration::from_secs(args.timeout),
         output_limit: usize::MAX,
     };

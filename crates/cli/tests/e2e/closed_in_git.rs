@@ -123,6 +123,32 @@ fn no_program_unpacks_what_git_keeps_and_a_rule_covers() {
     assert!(!told.contains("UEFDS"), "{told}");
 }
 
+/// A clone brings links, and the text of a command does not show where one leads.
+#[test]
+fn no_link_leads_a_command_to_what_a_rule_covers() {
+    let mut session = repository("['/private/']");
+    let at = |path: &str| session.workspace().join(path);
+    std::os::unix::fs::symlink("private/plan.txt", at("to-file")).unwrap();
+    std::os::unix::fs::symlink("private", at("to-folder")).unwrap();
+    std::fs::create_dir(at("node_modules")).unwrap();
+    std::os::unix::fs::symlink("../private/plan.txt", at("node_modules/link")).unwrap();
+    std::fs::hard_link(at("private/plan.txt"), at("same.txt")).unwrap();
+    for command in [
+        "cat to-file",
+        "cat to-folder/plan.txt",
+        "head -1 to-folder/*",
+        "cat same.txt",
+        "cat node_modules/link",
+        "git status --short; cat to-file",
+    ] {
+        let ran = session.run(&["run", "--read-only", "--", command]);
+        assert!(!ran.to_string().contains(SECRET), "{command}: {ran}");
+        assert!(!end_of(&mut session, command).1, "{command}");
+    }
+    let ran = session.run(&["run", "--read-only", "--", "cat a.txt; git status --short -- a.txt"]);
+    assert!(ran.stdout == "open\n" && ran.code == Some(0), "{ran}");
+}
+
 #[test]
 fn git_hands_out_no_secret_that_was_committed() {
     let mut session = repository("[]");

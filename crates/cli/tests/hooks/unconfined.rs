@@ -280,12 +280,13 @@ fn what_git_keeps_is_closed_where_a_rule_covers_some_of_it() {
         "cd copy && base64 objects/*/*",
         "git diff --no-index --text /dev/null .git/objects/pack",
     ];
-    session.write(
-        "home/.config/headstart/config.toml",
-        "deny = ['/private/']
-",
-    );
+    session.write("home/.config/headstart/config.toml", "deny = ['/private/']\n");
+    let object = session.git(&["rev-parse", "HEAD:private/notes.txt"]);
+    let object = format!(".git/objects/{}/{}", &object[..2], object[2..].trim());
+    let at = |path: &str| session.workspace().join(path);
+    std::fs::hard_link(at(&object), at("docs/notes.bin")).unwrap();
     assert_each(&session, &attacks, false);
+    assert_each(&session, &["cat docs/notes.bin", "grep -c x docs/notes.bin"], false);
     let honest =
         ["cat .git/HEAD", "cat a.txt", "grep -rn main src", "ls .git/objects", "find . -name '*.rs'"];
     assert_each(&session, &honest, true);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::{ConditionalCommand, Hardened};
+use headstart_tool_gate::{ConditionalCommand, DenyRules, Hardened};
 use headstart_toolbox::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PartialOutput, SecretAccess, ToolError,
 };
@@ -20,7 +20,7 @@ fn request(command: &str) -> CommandRequest {
         directory: WorkspacePath::root(),
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::Closed,
-        closes_git_objects: false,
+        deny: DenyRules::default(),
         time_limit: Duration::from_secs(20),
         output_limit: 10_000,
     }

@@ -28,13 +28,15 @@ const FILE_LIMIT: u64 = 256 * 1024 * 1024;
 /// does nothing and returns `None`.
 ///
 /// A host's `main` calls this with `std::env::args_os()` before it starts a thread, because other threads would not
-/// be confined. Paths for which `closes` is true, and everything below them, cannot be read, under whatever name the
-/// command asks for them. It is called with each file, folder and link of the workspace and its path there, except for
-/// what is in `node_modules`, `.venv` and `.git`, of which it is asked about git's settings alone. A command for which files are closed does not run if one of the folders that are
-/// always readable holds the workspace, or if the workspace has more than a million files.
-pub fn confined_entry(
+/// be confined. `closes` gives for a confinement what says which paths are closed, or why that cannot be told; then the
+/// command does not run. Paths that are closed, and everything below them, cannot be read, under whatever name the
+/// command asks for them. The host is asked about each file and folder of the workspace with its path there, except for
+/// what is in `.git` (only about git's settings) and, without [`rules`](Confinement::rules), in `node_modules` and
+/// `.venv`. A command for which files are closed does not run if one of the folders that are always readable holds the
+/// workspace, or if the workspace has more than a million files.
+pub fn confined_entry<C: Fn(&Path, &WorkspacePath) -> bool>(
     arguments: impl IntoIterator<Item = OsString>,
-    closes: impl Fn(&Path, &WorkspacePath) -> bool,
+    closes: impl FnOnce(&Confinement) -> Result<C, String>,
 ) -> Option<ExitCode> {
     let mut arguments = arguments.into_iter().skip(1);
     if arguments.next()? != CONFINED {
@@ -43,10 +45,13 @@ pub fn confined_entry(
     let host = HostPipe::of_process();
     let error = match told(arguments) {
         None => "its arguments are of another version".to_owned(),
-        Some((confinement, program, arguments)) => {
-            let Err(error) = become_command(&confinement, &closes, &program, arguments);
-            error.to_string()
-        }
+        Some((confinement, program, arguments)) => match closes(&confinement) {
+            Err(why) => why,
+            Ok(closes) => {
+                let Err(error) = become_command(&confinement, &closes, &program, arguments);
+                error.to_string()
+            }
+        },
     };
     Some(host.refuse(&error))
 }

@@ -32,8 +32,12 @@ const TESTS: &[(&str, fn())] = &[
     ("a_program_of_the_workspace_does_not_run", a_program_of_the_workspace_does_not_run),
     ("what_is_closed_is_not_read_whatever_the_command", what_is_closed_is_not_read_whatever_the_command),
     ("another_name_opens_nothing_closed", another_name_opens_nothing_closed),
-    ("the_settings_of_git_are_closed_if_that_is_said", the_settings_of_git_are_closed_if_that_is_said),
-    ("what_git_keeps_is_closed_if_that_is_said", what_git_keeps_is_closed_if_that_is_said),
+    (
+        "the_settings_of_git_are_closed_where_git_does_not_run",
+        the_settings_of_git_are_closed_where_git_does_not_run,
+    ),
+    ("what_git_keeps_is_closed_where_there_is_a_rule", what_git_keeps_is_closed_where_there_is_a_rule),
+    ("what_a_rule_covers_is_closed", what_a_rule_covers_is_closed),
     ("what_is_open_is_read", what_is_open_is_read),
     ("what_never_ends_is_not_opened", what_never_ends_is_not_opened),
     ("what_lies_around_is_read_if_that_is_said", what_lies_around_is_read_if_that_is_said),
@@ -42,7 +46,17 @@ const TESTS: &[(&str, fn())] = &[
 ];
 
 /// The host's part: decides which paths no command may read.
-fn closes(file: &Path, path: &WorkspacePath) -> bool {
+fn closes(confinement: &Confinement) -> Result<impl Fn(&Path, &WorkspacePath) -> bool + use<>, String> {
+    let (closes, rules) = (confinement.closes, confinement.rules.clone());
+    if rules.iter().any(String::is_empty) {
+        return Err("a rule is empty".to_owned());
+    }
+    let is_named =
+        move |path: &WorkspacePath| path.names().any(|name| rules.iter().any(|rule| rule.as_bytes() == name));
+    Ok(move |file: &Path, path: &WorkspacePath| closes && holds_secret(file, path) || is_named(path))
+}
+
+fn holds_secret(file: &Path, path: &WorkspacePath) -> bool {
     if path.names().any(|name| name == b".git") {
         return fs::read_to_string(file).is_ok_and(|text| text.contains("hush"));
     }
@@ -68,12 +82,11 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), TESTS.iter().map(trial).collect()).exit_code()
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "they are what a confinement says")]
 struct Place {
     folder: TempDir,
     closes: bool,
-    closes_git_settings: bool,
-    closes_git_objects: bool,
+    rules: &'static [&'static str],
+    starts_git: bool,
     /// Whether the folder around the workspace is shown.
     shows_around: bool,
 }
@@ -92,13 +105,7 @@ impl Place {
             fs::write(folder.path().join("workspace").join(closed), "KEY=hush\n").unwrap();
         }
         fs::write(folder.path().join("elsewhere/secret"), "outside\n").unwrap();
-        let place = Self {
-            folder,
-            closes: true,
-            closes_git_settings: false,
-            closes_git_objects: false,
-            shows_around: false,
-        };
+        let place = Self { folder, closes: true, rules: &[], starts_git: false, shows_around: false };
         symlink("../.env", place.workspace().join("docs/link")).unwrap();
         fs::hard_link(place.workspace().join("docs/a.md"), place.workspace().join("docs/b.md")).unwrap();
         place
@@ -112,8 +119,8 @@ impl Place {
         let scratch = self.folder.path().join("scratch");
         let confinement = Confinement {
             closes: self.closes,
-            closes_git_settings: self.closes_git_settings,
-            closes_git_objects: self.closes_git_objects,
+            rules: self.rules.iter().map(|rule| (*rule).to_owned()).collect(),
+            starts_git: self.starts_git,
             around: self.shows_around.then(|| self.workspace().parent().unwrap().to_owned()),
             ..Confinement::new(self.workspace(), scratch)
         };
@@ -290,15 +297,15 @@ fn another_name_opens_nothing_closed() {
     assert_eq!(text(&place.run("cat docs/a.md docs/b.md").stdout), "KEY=shown\nKEY=shown\n");
 }
 
-fn the_settings_of_git_are_closed_if_that_is_said() {
-    let place = Place::new();
+fn the_settings_of_git_are_closed_where_git_does_not_run() {
+    let place = Place { starts_git: true, ..Place::new() };
     let git = place.workspace().join(".git");
     fs::create_dir_all(git.join("objects")).unwrap();
     fs::write(git.join("config"), "url = https://ada:hush@example.org\n").unwrap();
     fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
     let command = "cat .git/config; grep -r hush .git; cat .git/HEAD";
     assert!(text(&place.run(command).stdout).contains("hush"), "git itself needs it");
-    let place = Place { closes_git_settings: true, ..place };
+    let place = Place { starts_git: false, ..place };
     assert_eq!(text(&place.run(command).stdout), "ref: refs/heads/main\n");
     // Those of submodules and of repositories below are as well, where the host says so.
     for (folder, settings) in [
@@ -312,7 +319,7 @@ fn the_settings_of_git_are_closed_if_that_is_said() {
     assert_eq!(text(&place.run("grep -rh url .git src").stdout), "url = https://example.org/two\n");
 }
 
-fn what_git_keeps_is_closed_if_that_is_said() {
+fn what_git_keeps_is_closed_where_there_is_a_rule() {
     let place = Place::new();
     for (repository, object) in [
         (".git", "objects/pack/pack-1.pack"),
@@ -326,6 +333,9 @@ fn what_git_keeps_is_closed_if_that_is_said() {
         let object = repository.join(object);
         fs::create_dir_all(object.parent().unwrap()).unwrap();
         fs::write(object, "kept\n").unwrap();
+        for made in ["pack", "info"] {
+            fs::create_dir_all(repository.join("objects").join(made)).unwrap();
+        }
         fs::write(repository.join("HEAD"), "ref: refs/heads/main\n").unwrap();
     }
     fs::hard_link(place.workspace().join(".git/objects/ab/cdef"), place.workspace().join("docs/kept"))
@@ -334,7 +344,7 @@ fn what_git_keeps_is_closed_if_that_is_said() {
     fs::write(place.workspace().join("src/objects/mesh.txt"), "a mesh\n").unwrap();
     let command = "grep -rhs kept .; cat .git/objects/*/* src/deep/.git/objects/ab/cdef; cat docs/kept";
     assert_eq!(text(&place.run(command).stdout).matches("kept").count(), 11, "git itself needs it");
-    let place = Place { closes_git_objects: true, closes: false, ..place };
+    let place = Place { rules: &["private"], closes: false, ..place };
     assert_eq!(text(&place.run(command).stdout), "");
     let shown = "cat .git/HEAD docs/copy/HEAD src/objects/mesh.txt .env; ls .git";
     assert_eq!(
@@ -344,6 +354,29 @@ fn what_git_keeps_is_closed_if_that_is_said() {
     let place = Place { closes: true, ..place };
     assert_eq!(text(&place.run(command).stdout), "");
     assert_eq!(text(&place.run("cat .env; cat src/objects/mesh.txt").stdout), "a mesh\n");
+}
+
+fn what_a_rule_covers_is_closed() {
+    let place = Place::new();
+    for file in ["private/plan.txt", "node_modules/one/private"] {
+        let file = place.workspace().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "hidden\n").unwrap();
+    }
+    symlink("../private/plan.txt", place.workspace().join("docs/to-file")).unwrap();
+    symlink("../private", place.workspace().join("docs/to-folder")).unwrap();
+    fs::hard_link(place.workspace().join("private/plan.txt"), place.workspace().join("docs/same")).unwrap();
+    let command =
+        "cat docs/to-file docs/to-folder/* docs/same private/plan.txt; cat node_modules/one/private";
+    assert_eq!(text(&place.run(command).stdout), "hidden\n".repeat(5));
+    let place = Place { rules: &["private"], closes: false, ..place };
+    assert_eq!(text(&place.run(command).stdout), "");
+    assert_eq!(text(&place.run("cat .env a.txt").stdout), "KEY=hush\nKEY=shown\n");
+    let place = Place { starts_git: true, ..place };
+    assert_eq!(text(&place.run(command).stdout), "");
+    let (output, why) =
+        with_host_pipe(&mut Place { rules: &[""], ..place }.process("echo ran", "/usr/bin:/bin"));
+    assert_eq!((output.status.code(), why.as_str()), (Some(NOT_CONFINED.into()), "a rule is empty"));
 }
 
 fn what_is_open_is_read() {
@@ -456,7 +489,7 @@ fn what_cannot_be_confined_does_not_run() {
     // An argument that another version would give is refused.
     let mut process = Command::new("/proc/self/exe");
     let words = place.process("echo ran", "/usr/bin:/bin");
-    let words = words.get_args().map(|word| if word == "files" { "anything".as_ref() } else { word });
+    let words = words.get_args().map(|word| if word == "closes" { "anything".as_ref() } else { word });
     assert_eq!(refusal(process.args(words)), "its arguments are of another version");
     // A host that gave no pipe finds the reason on standard error.
     let output = process.stdin(Stdio::null()).output().unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::ToolSchema;
-use headstart_tool_gate::{ConditionalCommand, ours};
+use headstart_tool_gate::{ConditionalCommand, DenyRules, ours};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
@@ -112,7 +112,7 @@ impl Tool for RunInBackground {
             directory,
             environment: CommandEnvironment::User,
             secrets: SecretAccess::Open,
-            closes_git_objects: false,
+            deny: DenyRules::default(),
             time_limit: Duration::MAX,
             output_limit: context.limits.output_bytes,
         };

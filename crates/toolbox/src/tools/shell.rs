@@ -4,7 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use headstart_forked_query::{CONTENT, ToolSchema};
 use headstart_overlay_fs::{ChangeSet, EntryKind, Tree, WorkspacePath};
-use headstart_tool_gate::{ConditionalCommand, built_in};
+use headstart_tool_gate::{ConditionalCommand, DenyRules, built_in};
 use serde_json::{Map, Value, json};
 use tracing::{debug, trace};
 
@@ -41,7 +41,7 @@ impl Shell {
             directory: directory.clone(),
             environment: if context.consented { CommandEnvironment::User } else { CommandEnvironment::Clean },
             secrets: secrets(context),
-            closes_git_objects: !context.consented && !context.gate.deny.is_empty(),
+            deny: if context.consented { DenyRules::default() } else { context.gate.deny.clone() },
             time_limit: context.limits.command_time,
             output_limit: context.limits.output_bytes,
         };

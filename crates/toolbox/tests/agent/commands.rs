@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::session::Session;
 use async_trait::async_trait;
-use headstart_tool_gate::{ConditionalCommand, Hardened, Probe, Probed};
+use headstart_tool_gate::{ConditionalCommand, DenyRules, Hardened, Probe, Probed};
 use headstart_toolbox::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, SecretAccess, ToolError, Toolbox,
 };
@@ -60,7 +60,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
         directory: crate::session::path("."),
         environment: CommandEnvironment::Clean,
         secrets: SecretAccess::Closed,
-        closes_git_objects: true,
+        deny: session.gate.deny.clone(),
         time_limit: limits.command_time,
         output_limit: limits.output_bytes,
     };
@@ -69,7 +69,7 @@ fn a_command_reaches_the_runner_as_it_was_judged() {
         directory: crate::session::path("src"),
         environment: CommandEnvironment::User,
         secrets: SecretAccess::Open,
-        closes_git_objects: false,
+        deny: DenyRules::default(),
         ..root.clone()
     };
     let hardened =

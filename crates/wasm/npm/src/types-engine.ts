@@ -48,11 +48,11 @@ export interface CommandRequest {
    */
   secrets: "closed" | "open";
   /**
-   * Whether a command that starts no git must not read the files in which repositories keep what was committed
-   * (`.git/objects`), because a deny rule covers some of it. `judge` stops a command that names them; one that reads a
-   * whole folder with a repository in it (`grep -r`) is for your sandbox.
+   * The deny rules: what they cover must not be read either, nor, by a command that starts no git, the files in which
+   * repositories keep what was committed (`.git/objects`). `judge` stops a command that names such a path; a link that
+   * leads there, or a whole folder with one in it (`grep -r`), is for your sandbox.
    */
-  closesGitObjects: boolean;
+  deny: string[];
   /** End the command after this time. A second later nobody waits for it any more, and the signal fires. */
   timeLimitMs: number;
   /** Keep at most this many bytes of output. */

@@ -40,7 +40,7 @@ test("a command that only reads runs ahead, with nothing in its environment that
     directory: "src",
     consented: false,
     secrets: "closed",
-    closesGitObjects: false,
+    deny: [],
     timeLimitMs: 120_000,
     outputLimit: 32 * 1024,
   });

@@ -43,7 +43,7 @@ export async function open(root: string, given: { binary?: string; environment?:
 }
 
 export const request = (command: string, given: Partial<CommandRequest> = {}): CommandRequest => ({
-  command, directory: ".", environment: {}, consented: true, secrets: "open", closesGitObjects: false, timeLimitMs: 60_000, outputLimit: 32 * 1024, ...given,
+  command, directory: ".", environment: {}, consented: true, secrets: "open", deny: [], timeLimitMs: 60_000, outputLimit: 32 * 1024, ...given,
 });
 export const alone = () => new AbortController().signal;
 export const ran = (shell: Shell, command: string, given: Partial<CommandRequest> = {}) => shell.runCommand(request(command, given), alone(), () => {});

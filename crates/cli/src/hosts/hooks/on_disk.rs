@@ -190,7 +190,9 @@ impl Look<'_> {
             for (path, kind) in self.list(&folder)? {
                 let name = path.file_name().unwrap_or_default();
                 let below = inside.join_bytes(name.as_encoded_bytes()).map_err(|error| error.to_string())?;
-                let is_closed = is_closed || self.rules.closes(&below, false);
+                let is_closed = is_closed
+                    || self.rules.closes(&below, false)
+                    || kind.is_dir() && self.keeps_objects(&path);
                 if kind.is_dir() {
                     folders.push((path, below, is_closed));
                 } else if is_closed || counts {
@@ -229,12 +231,8 @@ impl Look<'_> {
     /// Objects to a path that is closed. The configuration of a repository is, if it holds a token; what a repository
     /// keeps of files is, if a deny rule may cover some of them.
     fn open(&self, path: &Path, inside: &WorkspacePath) -> Result<(), Objection> {
-        let is_kept = |folder: &Path| {
-            folder.file_name().is_some_and(|name| name == "objects")
-                && folder.with_file_name("HEAD").symlink_metadata().is_ok()
-        };
         let in_workspace = |folder: &&Path| folder.starts_with(self.workspace);
-        if !self.rules.is_empty() && path.ancestors().take_while(in_workspace).any(is_kept) {
+        if path.ancestors().take_while(in_workspace).any(|folder| self.keeps_objects(folder)) {
             return Err(closed(inside));
         }
         if !self.rules.closes(inside, false) {
@@ -246,6 +244,12 @@ impl Look<'_> {
         let holds_no_token =
             || read_plain(path, MAX_BYTES).is_ok_and(|content| !git_config_holds_token(&content));
         if is_of_git && holds_no_token() { Ok(()) } else { Err(closed(inside)) }
+    }
+
+    /// Whether a repository keeps what was committed in this folder, and a deny rule may cover some of it. Git makes both
+    /// of these in each such folder, whatever it is called.
+    fn keeps_objects(&self, folder: &Path) -> bool {
+        !self.rules.is_empty() && ["pack", "info"].iter().all(|made| folder.join(made).is_dir())
     }
 
     /// Where a path leads; `None` if it leads nowhere.

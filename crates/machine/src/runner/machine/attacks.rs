@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::{ConditionalCommand, Decision, Gate, GateContext};
+use headstart_tool_gate::{ConditionalCommand, Decision, DenyRules, Gate, GateContext};
 use headstart_toolbox::{CommandEnvironment, CommandRequest, CommandRunner as _, SecretAccess};
 
 use super::super::BashRunner;
@@ -190,7 +190,7 @@ impl Place {
             directory: WorkspacePath::root(),
             environment: CommandEnvironment::Clean,
             secrets: SecretAccess::Closed,
-            closes_git_objects: false,
+            deny: DenyRules::default(),
             time_limit: Duration::from_secs(60),
             output_limit: 100_000,
         };

@@ -12,14 +12,13 @@ use headstart_workspace_path::WorkspacePath;
 
 use crate::confinement::Confinement;
 
-/// Folders with what package managers fetched, which is no secret. They are not searched for closed files.
+/// Folders with what package managers fetched, which is no secret. Without a rule they are not searched.
 const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
 /// The folder of a repository, which git needs as a whole. Only its settings and those of its submodules and linked
 /// worktrees can be closed.
 const GIT: &str = ".git";
 const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
 const GIT_FOLDERS: [&str; 2] = ["modules", "worktrees"];
-const OBJECTS: &str = "objects";
 /// The most names that are looked at before each command.
 const MOST_NAMES: usize = 1_000_000;
 
@@ -43,7 +42,7 @@ impl Readable {
         closes: &dyn Fn(&Path, &WorkspacePath) -> bool,
     ) -> io::Result<Self> {
         let (workspace, around) = (confinement.workspace.as_path(), confinement.around.as_deref());
-        if !confinement.closes && !confinement.closes_git_objects {
+        if !confinement.closes && confinement.rules.is_empty() {
             return Ok(Self::all(around.unwrap_or(workspace)));
         }
         let mut search = Search {
@@ -75,9 +74,10 @@ impl Readable {
     }
 }
 
-/// Whether a folder of this name is where a repository keeps what was committed. It need not be called `.git`.
-fn keeps_objects(repository: &Path, name: &OsStr) -> bool {
-    name == OBJECTS && repository.join("HEAD").symlink_metadata().is_ok()
+/// Whether a repository keeps what was committed in this folder, which need not be called `.git/objects`. Git makes both
+/// of these in each such folder.
+fn keeps_objects(folder: &Path) -> bool {
+    ["pack", "info"].iter().all(|made| folder.join(made).is_dir())
 }
 
 /// Whether a link leads to `/proc`, where there are files without an end and the command lines of all processes.
@@ -134,12 +134,10 @@ impl Search<'_> {
                 is_partial = true;
                 continue;
             }
-            let may_be_closed = self.confinement.closes
-                && (!is_git
-                    || self.confinement.closes_git_settings
-                        && GIT_SETTINGS.iter().any(|known| name == *known));
+            let may_be_closed =
+                !is_git || !self.confinement.starts_git && GIT_SETTINGS.iter().any(|known| name == *known);
             let is_closed = may_be_closed && (self.closes)(&entry.path(), &below)
-                || self.confinement.closes_git_objects && kind.is_dir() && keeps_objects(folder, &name);
+                || self.closes_objects() && kind.is_dir() && keeps_objects(&entry.path());
             if is_closed {
                 readable.hides_something = true;
                 self.note(&entry.path())?;
@@ -151,7 +149,9 @@ impl Search<'_> {
                 // Nobody may ever write to a pipe, and then whoever opens it waits for ever.
                 is_partial = true;
             } else if is_git && !self.may_hold_closed(&name, is_top)
-                || !self.is_again && NOT_SEARCHED.iter().any(|known| name == *known)
+                || !self.is_again
+                    && self.confinement.rules.is_empty()
+                    && NOT_SEARCHED.iter().any(|known| name == *known)
             {
                 readable.folders.push(entry.path());
             } else {
@@ -167,15 +167,20 @@ impl Search<'_> {
         Ok((is_partial || readable.hides_something).then_some(readable))
     }
 
+    /// Whether the files are closed in which repositories keep what was committed.
+    fn closes_objects(&self) -> bool {
+        !self.confinement.rules.is_empty() && !self.confinement.starts_git
+    }
+
     /// Whether a folder in a repository's own one, or in one of its parts, may hold what is closed. What git fills with
     /// many files never does.
     fn may_hold_closed(&self, name: &OsStr, is_top: bool) -> bool {
         let is_named = |names: &[&str]| names.iter().any(|known| name == *known);
-        (self.confinement.closes_git_settings || self.confinement.closes_git_objects)
+        !self.confinement.starts_git
             && if is_top {
                 is_named(&GIT_FOLDERS)
             } else {
-                !is_named(&[OBJECTS, "refs", "logs", "hooks", "lfs"])
+                !is_named(&["objects", "refs", "logs", "hooks", "lfs"])
             }
     }
 
