@@ -315,7 +315,7 @@ fn a_server_that_is_not_there_is_told() {
     for word in ["begin", "again"] {
         chat.send(&format!("{word}\r"));
         chat.wait_for(&format!("> {word}\ncannot reach http://127.0.0.1:"));
-        chat.wait_for(&format!("or the base URL\n> {word}"));
+        chat.wait_for(&format!("or set another one\n> {word}"));
         chat.empty_the_prompt();
         chat.send("/clear\r");
         chat.wait_for("forgotten");
