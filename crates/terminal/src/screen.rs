@@ -133,8 +133,9 @@ impl<W: Write> Screen<W> {
             if 0 < place {
                 codes.extend_from_slice(b"\r\n");
             }
-            write_row(&mut codes, row, self.palette)?;
+            // Behind a row as wide as the screen this would clear its last column.
             queue!(codes, Clear(ClearType::UntilNewLine))?;
+            write_row(&mut codes, row, self.palette)?;
         }
         queue!(codes, EnableLineWrap, EndSynchronizedUpdate)?;
         self.out.write_all(&codes)?;

@@ -31,9 +31,9 @@ pub(super) enum StagedAnswer {
 }
 
 impl StagedAnswer {
-    /// The answer that a line is. Any other line is a prompt.
+    /// The answer that a line is. Any other line is a prompt, also `yes` and `no`, which may answer what the model asked.
     fn of(line: &str, asks: &ApprovalRequest) -> Option<Self> {
-        match line {
+        match line.to_ascii_lowercase().as_str() {
             "y" if !changes_nothing(asks) => Some(Self::Write),
             "k" if asks.can_keep() => Some(Self::Keep),
             "d" if !changes_nothing(asks) || asks.can_keep() => Some(Self::Diff),

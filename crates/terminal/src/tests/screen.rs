@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::play;
+use crate::row::Row;
 use crate::{Ghost, LineEditor, Markdown, Palette, Screen, Size, Style, View, render};
 
 const COLUMNS: u16 = 20;
@@ -310,6 +311,19 @@ fn a_screen_that_got_narrower_finds_its_first_row() {
     terminal.draw();
     let codes = String::from_utf8(terminal.wire.0.borrow().1[sent..].to_vec()).unwrap();
     assert!(codes.starts_with("\u{1b}[?2026h\u{1b}[2A\u{1b}[1G\u{1b}[J"), "{codes:?}");
+}
+
+/// Behind a row as wide as the screen the cursor stays on its last column, so what clears the rest would clear that.
+#[test]
+fn a_page_keeps_the_last_column_of_a_full_row() {
+    let mut terminal = Terminal::new(Palette::PLAIN);
+    let mut row = Row::default();
+    row.push_span("a row of 20 columns-", Style::Plain);
+    let sent = terminal.wire.0.borrow().1.len();
+    terminal.screen.draw_page(&[row.clone(), row]).unwrap();
+    let codes = String::from_utf8(terminal.wire.0.borrow().1[sent..].to_vec()).unwrap();
+    let row = "\u{1b}[Ka row of 20 columns-";
+    assert!(codes.contains(&format!("{row}\r\n{row}\u{1b}[?7h")), "{codes:?}");
 }
 
 #[test]
