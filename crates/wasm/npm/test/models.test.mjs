@@ -281,7 +281,7 @@ test("an answer that does not stream, and one that breaks after a piece", async 
 test("nobody there, one that hangs up, one that is silent", async (context) => {
   const nobody = fetchModel({ provider: "ollama", baseUrl: "http://127.0.0.1:1", key: KEY, retries: 0 });
   const unreachable = await collect(nobody.stream(request, signal()));
-  failsWith(ModelError, "unreachable", /^cannot reach http:\/\/127\.0\.0\.1:1\/api\/chat: .+; check that ollama runs there, or the base URL$/)(unreachable.error);
+  failsWith(ModelError, "unreachable", /^cannot reach http:\/\/127\.0\.0\.1:1\/api\/chat: .+; start the server at the base URL http:\/\/127\.0\.0\.1:1, or set another one$/)(unreachable.error);
   const rude = createServer((socket) => socket.once("data", () => socket.destroy()));
   await new Promise((resolve) => rude.listen(0, "127.0.0.1", resolve));
   context.after(() => rude.close());
