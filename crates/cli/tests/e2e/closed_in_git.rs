@@ -145,7 +145,14 @@ fn no_link_leads_a_command_to_what_a_rule_covers() {
         assert!(!ran.to_string().contains(SECRET), "{command}: {ran}");
         assert!(!end_of(&mut session, command).1, "{command}");
     }
-    let ran = session.run(&["run", "--read-only", "--", "cat a.txt; git status --short -- a.txt"]);
+    // Git needs its own folder, so a link that leads there ends a command that starts git beside other programs.
+    let object = session.git(&["rev-parse", "HEAD~1:private/plan.txt"]);
+    let read = format!("git log --oneline; base64 kept/{}/{}", &object[..2], object[2..].trim());
+    std::os::unix::fs::symlink(".git/objects", session.workspace().join("kept")).unwrap();
+    let ran = session.run(&["run", "--", &read]);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("the link") && ran.code != Some(0), "{ran}");
+    std::fs::remove_file(session.workspace().join("kept")).unwrap();
+    let ran = session.run(&["run", "--", "cat a.txt; git status --short -- a.txt"]);
     assert!(ran.stdout == "open\n" && ran.code == Some(0), "{ran}");
 }
 

@@ -305,7 +305,7 @@ fn the_settings_of_git_are_closed_where_git_does_not_run() {
     fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
     let command = "cat .git/config; grep -r hush .git; cat .git/HEAD";
     assert!(text(&place.run(command).stdout).contains("hush"), "git itself needs it");
-    let place = Place { starts_git: false, ..place };
+    let mut place = Place { starts_git: false, ..place };
     assert_eq!(text(&place.run(command).stdout), "ref: refs/heads/main\n");
     // Those of submodules and of repositories below are as well, where the host says so.
     for (folder, settings) in [
@@ -317,6 +317,17 @@ fn the_settings_of_git_are_closed_where_git_does_not_run() {
         fs::write(place.workspace().join(folder).join("config"), settings).unwrap();
     }
     assert_eq!(text(&place.run("grep -rh url .git src").stdout), "url = https://example.org/two\n");
+    // Where git runs they are open, so nothing of the workspace may lead there.
+    for target in [".git", ".git/config", ".git/objects", "src/deep/.git/config"] {
+        let link = place.workspace().join("link");
+        symlink(target, &link).unwrap();
+        place.starts_git = true;
+        let (output, why) = with_host_pipe(&mut place.process("cat link", "/usr/bin:/bin"));
+        assert!(why.contains("link leads into the folder of a repository"), "{target}: {why} {output:?}");
+        place.starts_git = false;
+        assert_eq!(text(&place.run("cat link link/config").stdout), "", "{target}");
+        fs::remove_file(link).unwrap();
+    }
 }
 
 fn what_git_keeps_is_closed_where_there_is_a_rule() {

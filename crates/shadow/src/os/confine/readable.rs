@@ -53,11 +53,20 @@ impl Readable {
             several_names: HashSet::new(),
             is_again: false,
             leads_to_processes: false,
+            leads_to_git: None,
         };
         let mut found = search.both(workspace, around)?;
         if !search.several_names.is_empty() {
             search.is_again = true;
             found = search.both(workspace, around)?;
+        }
+        // Git needs its own folder, and a link would open that to every program beside it.
+        if let Some(link) = search.leads_to_git {
+            let why = format!(
+                "the link {} leads into the folder of a repository, which every program of the command could read with git",
+                link.display()
+            );
+            return Err(io::Error::other(why));
         }
         found.leads_to_processes = search.leads_to_processes;
         Ok(found)
@@ -86,6 +95,17 @@ fn leads_to_processes(link: &Path) -> bool {
     [link.read_link(), link.canonicalize()].into_iter().flatten().any(|target| target.starts_with("/proc"))
 }
 
+/// Whether a link leads into the folder of a repository, to its configuration or to what it keeps of files.
+fn leads_to_git(link: &Path) -> bool {
+    let Ok(target) = link.canonicalize() else { return false };
+    let is_git = |folder: &Path| {
+        folder.file_name().is_some_and(|name| name == GIT)
+            || keeps_objects(folder)
+            || keeps_objects(&folder.join("objects"))
+    };
+    target.ancestors().any(is_git)
+}
+
 struct Search<'a> {
     confinement: &'a Confinement,
     closes: &'a dyn Fn(&Path, &WorkspacePath) -> bool,
@@ -97,6 +117,8 @@ struct Search<'a> {
     /// Whether those are known, so that their other names are looked for.
     is_again: bool,
     leads_to_processes: bool,
+    /// A link that leads into the folder of a repository.
+    leads_to_git: Option<PathBuf>,
 }
 
 impl Search<'_> {
@@ -128,6 +150,11 @@ impl Search<'_> {
             // A link counts as the file to which it leads.
             if kind.is_symlink() {
                 self.leads_to_processes |= leads_to_processes(&entry.path());
+                // Git itself goes by a link of that name, and by those in its folder, which no clone brings.
+                let may_lead = self.confinement.starts_git && !is_git && name != GIT;
+                if may_lead && self.leads_to_git.is_none() && leads_to_git(&entry.path()) {
+                    self.leads_to_git = Some(entry.path());
+                }
                 continue;
             }
             if self.but.as_ref().is_some_and(|but| entry.path() == *but) {
