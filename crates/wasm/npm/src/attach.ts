@@ -1,4 +1,6 @@
 // `headstart/attach`: suggestions in an input field of a page. No module is loaded: the controller is handed in.
+import { type Field, fieldOf, isNative } from "./attach-field.js";
+import { Ghost } from "./attach-ghost.js";
 import { InputError } from "./errors.js";
 import type { ControllerEvent, Effect } from "./types-controller.js";
 
@@ -22,8 +24,20 @@ export interface AttachOptions {
   onTab?: ((suggestion: string) => void) | undefined;
   /** Gets every effect after the field has done its part of it: what to run ahead, to give up, or to write down. */
   onEffect?: ((effect: Effect) => void) | undefined;
+  /**
+   * What reads and replaces the text, if the field belongs to an editor with a document of its own (Lexical,
+   * ProseMirror, TipTap). Without it the element's text counts, and is replaced as if the user had typed.
+   */
+  editor?: Editor | undefined;
   /** The colour of what is not typed yet. Default: the field's own, at half its strength. */
   color?: string | undefined;
+}
+
+/** The text of an editor. */
+export interface Editor {
+  text(): string;
+  /** Puts this text in place of all that is there, and the caret behind it. */
+  replace(text: string): void;
 }
 
 /** A field with suggestions. */
@@ -39,68 +53,70 @@ export interface Attached {
   detach(): void;
 }
 
-type Field = HTMLInputElement | HTMLTextAreaElement;
-
-/** The properties of the field's look that decide where its letters are. */
-const LOOK = [
-  "direction", "font", "fontKerning", "fontFeatureSettings", "fontVariationSettings", "letterSpacing", "lineHeight", "tabSize", "textAlign", "textIndent",
-  "textTransform", "wordSpacing", "paddingTop", "paddingRight", "paddingBottom", "paddingLeft", "borderTopWidth", "borderRightWidth", "borderBottomWidth",
-  "borderLeftWidth", "boxSizing",
-] as const;
+/** Events that count only with the text as it is in the field, which a page may have set without telling. */
+const ABOUT_THE_TEXT: ReadonlySet<string> = new Set(["accept", "wake", "nextCandidate", "previousCandidate"]);
 
 /**
- * Shows suggestions as ghost text in an `<input>` or a `<textarea>`, and handles its keys: Tab takes a suggestion, the
- * right arrow at the end of the text puts it into the field, Escape dismisses it, Alt+] and Alt+[ turn to another one.
- * If no suggestion shows, all keys do what they always did. Text that the user composes (Japanese, Chinese, Korean) is
- * never cut short.
+ * Shows suggestions as ghost text in an `<input>`, a `<textarea>` or an element with `contenteditable`, and handles its
+ * keys: Tab takes a suggestion, the right arrow at the end of the text puts it into the field, Escape dismisses it, Alt+]
+ * and Alt+[ turn to another one. In a field that has the focus, a tap on the ghost is as Tab. If no suggestion shows,
+ * all keys do what they always did. A field becomes as high as a suggestion needs, and one that is too long for an
+ * `<input>` is shown whole beside it. Text that the user composes (Japanese, Chinese, Korean) is never cut short, and a
+ * text that is in the field, whoever put it there, is never replaced by a suggestion that does not begin with it.
  *
  * ```js
  * const field = attach(document.querySelector("textarea"), { controller: new FollowupController() });
  * field.tell({ type: "suggested", request: 1, suggestion: "run the tests" });
  * ```
  *
- * If the page itself sets a text, report that with `field.tell({ type: "edited", text })`.
+ * If the page itself sets a text while a suggestion shows, report that with `field.tell({ type: "edited", text })`, so
+ * that the ghost follows at once.
  */
-export function attach(input: Field, options: AttachOptions): Attached {
-  if (!(input instanceof HTMLTextAreaElement || input instanceof HTMLInputElement)) {
-    throw new InputError("input: must be an input or a textarea of this page", "input");
+export function attach(input: HTMLElement, options: AttachOptions): Attached {
+  const { controller, editor } = options ?? {};
+  const field = fieldOf(input, editor);
+  if (field === undefined) throw new InputError("input: must be an input, a textarea or an element with contenteditable of this page", "input");
+  if (typeof controller?.handle !== "function") throw new InputError("controller: give a FollowupController", "controller");
+  if (editor !== undefined && (typeof editor.text !== "function" || typeof editor.replace !== "function")) {
+    throw new InputError("editor: give its functions text and replace", "editor");
   }
-  if (typeof options?.controller?.handle !== "function") throw new InputError("controller: give a FollowupController", "controller");
-  return new FieldWithGhost(input, options);
+  return new FieldWithGhost(field, options);
 }
 
 class FieldWithGhost implements Attached {
-  readonly #input: Field;
+  readonly #field: Field;
   readonly #options: AttachOptions;
-  readonly #ghost = document.createElement("div");
-  readonly #typed = document.createElement("span");
-  readonly #rest = document.createElement("span");
+  readonly #ghost: Ghost;
   readonly #listening = new AbortController();
-  readonly #sized: ResizeObserver;
+  /** Not everywhere is there one: jsdom has no sizes. */
+  readonly #sized = typeof ResizeObserver === "undefined" ? undefined : new ResizeObserver(() => this.#place());
   #shown: { suggestion: string; rest: string } | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
+  #isComposing = false;
   /** Whether the field is being changed by an `insert`, which the controller knows already. */
   #inserts = false;
+  /** Whether the pointer went down on the ghost, in a field that had the focus: the first tap in a field only leads there. */
+  #isTapped = false;
   readonly #described: string | null;
 
-  constructor(input: Field, options: AttachOptions) {
-    this.#input = input;
+  constructor(field: Field, options: AttachOptions) {
+    this.#field = field;
     this.#options = options;
-    this.#described = input.getAttribute("aria-description");
-    this.#ghost.setAttribute("aria-hidden", "true");
-    this.#ghost.dataset.headstart = "ghost";
-    this.#typed.style.visibility = "hidden";
-    if (options.color === undefined) this.#rest.style.opacity = "0.5";
-    else this.#rest.style.color = options.color;
-    this.#ghost.append(this.#typed, this.#rest);
+    this.#ghost = new Ghost(field, options.color, () => this.#take());
+    const { element } = field;
+    this.#described = element.getAttribute("aria-description");
     const { signal } = this.#listening;
-    input.addEventListener("keydown", (event) => this.#onKey(event as KeyboardEvent), { signal });
-    input.addEventListener("input", (event) => ((event as InputEvent).isComposing ? this.#ghost.remove() : this.#onInput()), { signal });
-    input.addEventListener("compositionend", () => this.#onInput(), { signal });
-    input.addEventListener("scroll", () => this.#place(), { signal });
-    this.#sized = new ResizeObserver(() => this.#place());
-    this.#sized.observe(input);
+    // An editor has keys of its own, which it would have first.
+    element.addEventListener("keydown", (event) => this.#onKey(event), { signal, capture: !isNative(element) });
+    field.onChange(() => this.#onInput(), signal);
+    element.addEventListener("compositionstart", () => this.#compose(true), { signal });
+    element.addEventListener("compositionend", () => this.#compose(false), { signal });
+    element.addEventListener("scroll", () => this.#place(), { signal });
+    element.addEventListener("pointerdown", (event) => this.#onPointer(event), { signal });
+    element.addEventListener("click", (event) => this.#onClick(event), { signal });
+    this.#sized?.observe(element);
+    if (field.text !== "") this.tell({ type: "edited", text: field.text });
   }
 
   get suggestion(): string | undefined {
@@ -109,7 +125,8 @@ class FieldWithGhost implements Attached {
 
   tell(event: ControllerEvent): void {
     if (this.#isOver) return;
-    for (const effect of this.#options.controller.handle(event, Date.now())) this.#carryOut(effect);
+    if (ABOUT_THE_TEXT.has(event.type)) this.#tellText();
+    this.#handle(event);
   }
 
   detach(): void {
@@ -118,8 +135,17 @@ class FieldWithGhost implements Attached {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#listening.abort();
-    this.#sized.disconnect();
+    this.#sized?.disconnect();
     this.#show(undefined);
+  }
+
+  #handle(event: ControllerEvent): void {
+    for (const effect of this.#options.controller.handle(event, Date.now())) this.#carryOut(effect);
+  }
+
+  /** Tells the text as it is; one that is known changes nothing. */
+  #tellText(): void {
+    if (!this.#isComposing) this.#handle({ type: "edited", text: this.#field.text });
   }
 
   #carryOut(effect: Effect): void {
@@ -134,35 +160,38 @@ class FieldWithGhost implements Attached {
   }
 
   #insert(text: string): void {
-    const { prototype } = this.#input instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
-    // This uses the property of the class, because a library may have put its own property on this element, and would
-    // take the text for one that it has set.
-    Object.getOwnPropertyDescriptor(prototype, "value")?.set?.call(this.#input, text);
-    this.#input.setSelectionRange(text.length, text.length);
     this.#inserts = true;
-    this.#input.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertReplacementText", data: text }));
-    this.#inserts = false;
+    try {
+      this.#field.put(text);
+    } finally {
+      this.#inserts = false;
+    }
   }
 
   #onInput(): void {
-    if (!this.#inserts) this.tell({ type: "edited", text: this.#input.value });
-    this.#place();
+    if (!this.#inserts) this.#tellText();
+    if (!this.#isOver) this.#place();
+  }
+
+  #compose(isComposing: boolean): void {
+    this.#isComposing = isComposing;
+    if (isComposing) this.#ghost.hide();
+    else this.#onInput();
   }
 
   #onKey(event: KeyboardEvent): void {
     if (event.isComposing || event.defaultPrevented || this.#shown === undefined) return;
-    const { suggestion } = this.#shown;
     const { key, code, altKey, shiftKey, ctrlKey, metaKey } = event;
     if (altKey && !ctrlKey && !metaKey && (code === "BracketRight" || code === "BracketLeft")) {
       this.tell({ type: code === "BracketRight" ? "nextCandidate" : "previousCandidate" });
     } else if (altKey || shiftKey || ctrlKey || metaKey) {
       return;
     } else if (key === "Tab") {
-      const { onTab } = this.#options;
-      this.tell({ type: "accept", method: "tab", skipInsert: onTab !== undefined });
-      // If a key came too soon after the suggestion, it took nothing.
-      if (this.#shown === undefined) onTab?.(suggestion);
-    } else if (key === "ArrowRight" && this.#isAtEnd) {
+      this.#tellText();
+      // The page has set a text with which the suggestion does not go.
+      if (this.#shown === undefined) return;
+      this.#take();
+    } else if (key === "ArrowRight" && this.#field.isAtEnd) {
       this.tell({ type: "accept", method: "right" });
     } else if (key === "Escape") {
       this.tell({ type: "dismiss" });
@@ -170,44 +199,47 @@ class FieldWithGhost implements Attached {
       return;
     }
     event.preventDefault();
+    if (!isNative(this.#field.element)) event.stopImmediatePropagation();
   }
 
-  get #isAtEnd(): boolean {
-    const { value, selectionStart, selectionEnd } = this.#input;
-    return selectionStart === value.length && selectionEnd === value.length;
+  /** Takes what is shown, as Tab does. */
+  #take(): void {
+    this.#tellText();
+    const { onTab } = this.#options;
+    const suggestion = this.#shown?.suggestion;
+    if (suggestion === undefined) return;
+    this.tell({ type: "accept", method: "tab", skipInsert: onTab !== undefined });
+    // If a key came too soon after the suggestion, it took nothing.
+    if (this.#shown === undefined) onTab?.(suggestion);
+  }
+
+  #onPointer({ pointerType, clientX, clientY }: PointerEvent): void {
+    const { element } = this.#field;
+    const hasFocus = (element.getRootNode() as Document | ShadowRoot).activeElement === element;
+    this.#isTapped = hasFocus && pointerType !== "mouse" && this.#ghost.isAt(clientX, clientY);
+  }
+
+  #onClick(event: MouseEvent): void {
+    if (!this.#isTapped || !this.#ghost.isAt(event.clientX, event.clientY)) return;
+    this.#isTapped = false;
+    event.preventDefault();
+    this.#take();
   }
 
   #show(shown: { suggestion: string; rest: string } | undefined): void {
     this.#shown = shown;
+    const { element } = this.#field;
     if (shown === undefined) {
-      this.#ghost.remove();
-      if (this.#described === null) this.#input.removeAttribute("aria-description");
-      else this.#input.setAttribute("aria-description", this.#described);
+      this.#ghost.hide();
+      if (this.#described === null) element.removeAttribute("aria-description");
+      else element.setAttribute("aria-description", this.#described);
       return;
     }
-    this.#input.setAttribute("aria-description", `Suggestion: ${shown.suggestion}. Tab takes it, Escape dismisses it.`);
+    element.setAttribute("aria-description", `Suggestion: ${shown.suggestion}. Tab takes it, Escape dismisses it.`);
     this.#place();
   }
 
-  /** Puts the ghost over the field, letter on letter; it takes no clicks. */
   #place(): void {
-    const input = this.#input;
-    if (this.#shown === undefined || !input.isConnected) return;
-    const look = getComputedStyle(input);
-    const { style } = this.#ghost;
-    for (const property of LOOK) style[property] = look[property];
-    const isLine = input instanceof HTMLInputElement;
-    Object.assign(style, {
-      position: "absolute", pointerEvents: "none", overflow: "hidden", borderStyle: "solid", borderColor: "transparent", background: "none", margin: "0",
-      color: look.color, whiteSpace: isLine ? "pre" : "pre-wrap", overflowWrap: "break-word", zIndex: look.zIndex,
-      left: `${input.offsetLeft}px`, top: `${input.offsetTop}px`, width: `${input.offsetWidth}px`, height: `${input.offsetHeight}px`, boxSizing: "border-box",
-      // The text of a single line is in the middle of its height.
-      ...(isLine && { lineHeight: `${input.clientHeight - Number.parseFloat(look.paddingTop) - Number.parseFloat(look.paddingBottom)}px` }),
-    });
-    this.#typed.textContent = input.value;
-    this.#rest.textContent = this.#shown.rest;
-    if (this.#ghost.parentElement !== input.parentElement) input.after(this.#ghost);
-    this.#ghost.scrollTop = input.scrollTop;
-    this.#ghost.scrollLeft = input.scrollLeft;
+    if (this.#shown !== undefined && !this.#isComposing) this.#ghost.place(this.#shown.suggestion, this.#shown.rest);
   }
 }

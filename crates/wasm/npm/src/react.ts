@@ -3,22 +3,22 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { type Attached, type AttachOptions, type ControllerEvent, attach } from "./attach.js";
 
 export { HeadstartError, InputError } from "./errors.js";
-export type { AcceptMethod, Controller, ControllerEvent, Effect, Outcome } from "./attach.js";
+export type { AcceptMethod, Controller, ControllerEvent, Editor, Effect, Outcome } from "./attach.js";
 
 export interface FollowupOptions extends Omit<AttachOptions, "controller"> {
   /** A `FollowupController`, made once: `useState(() => new FollowupController())`. `undefined` until it is there. */
   controller: AttachOptions["controller"] | undefined;
   /**
-   * The text of a controlled field, so that a text that the page sets (for example an empty one after a prompt was
-   * sent) is known.
+   * The text of a controlled field, so that the ghost follows at once when the page sets a text (for example an empty
+   * one after a prompt was sent).
    */
   value?: string | undefined;
 }
 
 /** Suggestions in a field. */
 export interface Followup {
-  /** For the `ref` of an `<input>` or a `<textarea>`. */
-  ref: (field: HTMLInputElement | HTMLTextAreaElement | null) => void;
+  /** For the `ref` of an `<input>`, a `<textarea>` or an element with `contenteditable`. */
+  ref: (field: HTMLElement | null) => void;
   /** Tells the controller; it does nothing while there is no field, or no controller. */
   tell: (event: ControllerEvent) => void;
   /** What is on screen. */
@@ -34,8 +34,8 @@ export interface Followup {
  * return <textarea ref={ref} />;
  * ```
  */
-export function useFollowup({ controller, value, onTab, onEffect, color }: FollowupOptions): Followup {
-  const [field, setField] = useState<HTMLInputElement | HTMLTextAreaElement | null>(null);
+export function useFollowup({ controller, value, onTab, onEffect, color, editor }: FollowupOptions): Followup {
+  const [field, setField] = useState<HTMLElement | null>(null);
   const [suggestion, setSuggestion] = useState<string>();
   const attached = useRef<Attached>(undefined);
   // The callbacks of the last rendering are used, and a change of them does not attach the field anew.
@@ -47,6 +47,7 @@ export function useFollowup({ controller, value, onTab, onEffect, color }: Follo
     const now = attach(field, {
       controller,
       color,
+      editor,
       onTab: takesTab ? (text) => latest.current.onTab?.(text) : undefined,
       onEffect: (effect) => {
         if (effect.type === "show") setSuggestion(effect.suggestion);
@@ -60,7 +61,7 @@ export function useFollowup({ controller, value, onTab, onEffect, color }: Follo
       attached.current = undefined;
       setSuggestion(undefined);
     };
-  }, [field, controller, color, takesTab]);
+  }, [field, controller, color, editor, takesTab]);
   useEffect(() => {
     if (value !== undefined) attached.current?.tell({ type: "edited", text: value });
   }, [value]);

@@ -5,7 +5,7 @@ import { createRoot } from "react-dom/client";
 
 function Prompt() {
   const [controller] = useState(() => new FollowupController({ showDelayMs: 0, tabDelayMs: 0 }));
-  const [value, setValue] = useState("");
+  const [value, setValue] = useState(new URLSearchParams(location.search).get("draft") ?? "");
   const [sent, setSent] = useState([]);
   const { ref, tell, suggestion } = useFollowup({ controller, value });
   const send = (event) => {
