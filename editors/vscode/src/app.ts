@@ -378,6 +378,8 @@ export class App implements vscode.Disposable {
         await this.start();
         this.#session?.edited(message.draft);
         break;
+      case "focused":
+        return this.#contexts.set({ chatFocused: message.focused });
       case "edited":
         session?.edited(message.text, message.recalled);
         break;

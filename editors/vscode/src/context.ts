@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 
 /** The context keys that conditions of keybindings and menus can use. */
-export type ContextKey = "ready" | "busy" | "suggestionVisible" | "changesStaged";
+export type ContextKey = "ready" | "busy" | "suggestionVisible" | "changesStaged" | "chatFocused";
 
 export class ContextKeys {
   readonly #set = new Map<ContextKey, boolean>();

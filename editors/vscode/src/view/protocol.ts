@@ -138,6 +138,7 @@ export type ToPage =
 
 export type FromPage =
   | { type: "ready"; draft: string }
+  | { type: "focused"; focused: boolean }
   | { type: "edited"; text: string; /** whether an older prompt was called back */ recalled?: boolean }
   | { type: "complete"; id: number; before: string }
   | { type: "submit"; text: string }

@@ -44,6 +44,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       if (this.#view !== view) return;
       this.#view = undefined;
       this.#isReady = false;
+      this.#heard({ type: "focused", focused: false });
     });
     view.webview.html = pageHtml(view.webview, this.#extension);
   }

@@ -290,6 +290,10 @@ byId("form").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
+// VS Code's own context key for this, `focusedView`, is lost when the page is loaded after its view got the focus, as it
+// is in the first session of a window.
+const tellFocus = (): void => post({ type: "focused", focused: document.hasFocus() });
+for (const change of ["focus", "blur"]) window.addEventListener(change, tellFocus);
 window.addEventListener("focus", () => {
   if (document.activeElement === document.body || document.activeElement === null) input.focus();
 });
@@ -313,3 +317,4 @@ function same(one: unknown, other: unknown): boolean {
 const draft = vscode.getState()?.draft ?? "";
 setText(draft);
 post({ type: "ready", draft });
+tellFocus();
