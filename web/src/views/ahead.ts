@@ -3,8 +3,9 @@ import { html, nothing } from "lit-html";
 import type { Ahead, Session } from "../session/session.js";
 import { seconds } from "../session/steps.js";
 import type { CallResult } from "../session/log.js";
-import { callLine, changeList, prose } from "./conversation.js";
+import { callLine, changeList } from "./conversation.js";
 import type { Places } from "./item-rows.js";
+import { proseOf } from "./prose.js";
 
 /** The panel that shows the work ahead while it runs. */
 export function aheadPanel(session: Session, changes: readonly ChangeSummary[], places: Places, openDiff: () => void) {
@@ -30,7 +31,7 @@ export function aheadPanel(session: Session, changes: readonly ChangeSummary[], 
         const result: CallResult | undefined = error !== undefined ? { error } : output !== undefined ? { output: textOf(output) } : undefined;
         return callLine({ kind: "call", call, ahead: true, rows: itemRows(told), ...(result && { result }) }, places, ending !== undefined);
       })}
-      ${ahead.work.said.trim() === "" ? nothing : html`<p class="said model">${prose(ahead.work.said)}</p>`}
+      ${ahead.work.said.trim() === "" ? nothing : html`<div class="said model">${proseOf(ahead, ahead.work.said)}</div>`}
     </div>
     ${ending?.status === "boundary"
       ? html`<p class="quiet">It stopped before <code>${ending.verdict.detail}</code>. Take the suggestion, and the page asks you.

@@ -5,6 +5,7 @@ import type { Question, Session } from "../session/session.js";
 import { seconds } from "../session/steps.js";
 import { decisionBadge, markedCommand } from "./effects.js";
 import { type Places, itemList, ownPlace } from "./item-rows.js";
+import { proseOf } from "./prose.js";
 
 export interface ConversationActions extends Places {
   openFile(path: string): void;
@@ -36,7 +37,7 @@ function line(entry: Entry, asked: string | undefined, actions: ConversationActi
     case "user":
       return html`<p class="said you"><span class="unseen">You: </span>${entry.text}</p>`;
     case "model":
-      return html`<p class="said model"><span class="unseen">Model: </span>${prose(entry.text)}</p>`;
+      return html`<div class="said model"><span class="unseen">Model: </span>${proseOf(entry, entry.text)}</div>`;
     case "call":
       return callLine(entry, actions, asked === entry.call.id);
     case "applied":
@@ -48,11 +49,6 @@ function line(entry: Entry, asked: string | undefined, actions: ConversationActi
     case "note":
       return html`<p class="note ${entry.tone}">${entry.text}</p>`;
   }
-}
-
-/** Shows words between backticks as code; nothing else in the text is markup. */
-export function prose(text: string) {
-  return text.split("`").map((part, index) => (index % 2 ? html`<code>${part}</code>` : part));
 }
 
 export function callLine({ call, result, rows = [], ahead }: Extract<Entry, { kind: "call" }>, places: Places, isStopped = false) {

@@ -6,6 +6,7 @@ import type { ControllerEvent, Effect } from "./types-controller.js";
 
 export { HeadstartError, InputError } from "./errors.js";
 export { type MentionList, type MentionListOptions, attachMentions } from "./mention-list.js";
+export { Prose, type ProseOptions, type ProseToken } from "./prose.js";
 export { visible, visibleLines } from "./visible.js";
 export type { Completion, Mentionable } from "./types-agent.js";
 export type { AcceptMethod, ControllerEvent, Effect, Outcome } from "./types-controller.js";

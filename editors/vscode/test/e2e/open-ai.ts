@@ -35,4 +35,4 @@ export const calls = (name: string, args: object) => [
 export const SETTINGS = { "headstart.model": "tiny", "headstart.baseUrl": "http://app.localhost:{PORT}/v1" };
 
 /** Whether the request is the one for a suggestion. */
-export const wantsSuggestion = ({ body }: Asked) => JSON.stringify(body.messages.at(-1)).includes("suggest") || "response_format" in body;
+export const wantsSuggestion = ({ body }: Asked) => /suggest|Guess the message/.test(JSON.stringify(body.messages.at(-1))) || "response_format" in body;

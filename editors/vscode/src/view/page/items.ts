@@ -1,8 +1,8 @@
 import type { ItemRow } from "headstart";
-import { visible } from "headstart/attach";
+import { type Prose, visible } from "headstart/attach";
 import type { AheadCard, Choice, FileLine, FromPage, Item, ItemAction, Question } from "../protocol.js";
 import { element } from "./dom.js";
-import { isPath, pathButton, prose } from "./prose.js";
+import { isPath, pathButton, proseIn } from "./prose.js";
 
 type Post = (message: FromPage) => void;
 type Call = Item & { kind: "call" };
@@ -16,7 +16,11 @@ const CHANGE: Record<FileLine["change"], [letter: string, word: string]> = {
   createDirectory: ["A", "new folder"],
 };
 
-export function itemElement(item: Item, post: Post): HTMLElement {
+/** The answers that are shown, which grow where they stand. */
+const proses = new WeakMap<HTMLElement, Prose>();
+
+/** The element of an item. The one that shows an earlier state of it is kept where that is possible. */
+export function itemElement(item: Item, post: Post, before?: HTMLElement): HTMLElement {
   switch (item.kind) {
     case "user":
       return element(
@@ -25,8 +29,14 @@ export function itemElement(item: Item, post: Post): HTMLElement {
         element("div", {}, item.text),
         item.ahead && element("span", { class: "badge", title: "This ran ahead, while you were reading" }, "ran ahead"),
       );
-    case "model":
-      return element("article", { class: "model", "aria-label": "Model" }, ...prose(item.text, post));
+    case "model": {
+      const shown = before && proses.get(before);
+      const article = shown ? (before as HTMLElement) : element("article", { class: "model", "aria-label": "Model" });
+      const prose = shown ?? proseIn(article, post);
+      proses.set(article, prose);
+      prose.text = item.text;
+      return article;
+    }
     case "call":
       return element("div", {}, callElement(item, post), item.rows && rowsElement(item.rows, post), item.output !== undefined && outputElement(item.output, item.state));
     case "changes":

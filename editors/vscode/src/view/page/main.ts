@@ -67,7 +67,8 @@ log.addEventListener("scroll", () => (follows = log.scrollHeight - log.scrollTop
 const follow = (): void => {
   if (follows) log.scrollTop = log.scrollHeight;
 };
-new ResizeObserver(follow).observe(log);
+const sized = new ResizeObserver(follow);
+for (const one of [log, items]) sized.observe(one);
 
 function showItems(changed: Item[], all: boolean): void {
   if (all) {
@@ -77,10 +78,10 @@ function showItems(changed: Item[], all: boolean): void {
   }
   for (const item of changed) {
     if (item.kind === "user" && !shown.has(item.key) && prompts.at(-1) !== item.text) prompts.push(item.text);
-    const made = itemElement(item, post);
     const old = shown.get(item.key);
+    const made = itemElement(item, post, old);
     if (old === undefined) items.append(made);
-    else old.replaceWith(made);
+    else if (old !== made) old.replaceWith(made);
     shown.set(item.key, made);
   }
   follow();
