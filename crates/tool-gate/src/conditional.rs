@@ -73,6 +73,7 @@ pub struct ConditionalCommand {
     line: String,
     environment: Arc<BTreeMap<String, String>>,
     git: Option<GitNeeds>,
+    absent: Vec<String>,
     /// The environment for a git that cannot be kept from reading attributes.
     of_old_git: BTreeMap<String, String>,
 }
@@ -168,6 +169,7 @@ impl ConditionalCommand {
             line: hardened.command.as_deref().unwrap_or(written).to_owned(),
             environment: Arc::clone(&hardened.environment),
             git: hardened.git.clone(),
+            absent: hardened.absent.clone(),
             of_old_git: of_old_git.unwrap_or_default(),
         }
     }
@@ -175,7 +177,12 @@ impl ConditionalCommand {
     /// A command that the user approved as it is written, for which nothing has to be checked.
     pub fn approved(written: &str) -> Self {
         let (environment, of_old_git) = (Arc::default(), BTreeMap::new());
-        Self { line: written.to_owned(), environment, git: None, of_old_git }
+        Self { line: written.to_owned(), environment, git: None, absent: Vec::new(), of_old_git }
+    }
+
+    /// Whether something has to be looked up before it runs.
+    pub const fn is_conditional(&self) -> bool {
+        self.git.is_some() || !self.absent.is_empty()
     }
 
     /// Whether the command starts git, as far as the gate knows.
@@ -202,6 +209,7 @@ impl ConditionalCommand {
                 environment = &self.of_old_git;
             }
         }
+        repository::check_absent(&self.absent, probes)?;
         Ok(ProvenCommand { line: &self.line, environment })
     }
 

@@ -22,14 +22,14 @@ pub struct SecretFiles {
 ///
 /// Two groups are left out on purpose, though they may hold secrets: files that mostly hold code or its settings
 /// (`config.json`, `settings.json`, `*.db`), because questions about each of them would teach a user to agree without
-/// reading; and public keys.
+/// reading; and public keys, with the certificates that a server shows to everybody (`*.crt`).
 pub const SECRET_FILES: [SecretFiles; 6] = [
     SecretFiles {
         what: "variables for programs, which hold passwords and tokens",
         patterns: &[".env*", "*.env", ".envs/"],
     },
     SecretFiles {
-        what: "private keys, and the certificates and stores that hold them",
+        what: "private keys, and the files and stores that hold them",
         patterns: &[
             "*.pem",
             "*.key",
@@ -38,8 +38,6 @@ pub const SECRET_FILES: [SecretFiles; 6] = [
             "*.pfx",
             "*.pkcs12",
             "*.der",
-            "*.crt",
-            "*.cer",
             "*.jks",
             "*.keystore",
             "*.truststore",
@@ -158,8 +156,7 @@ pub(crate) const FORM_ENDINGS: [&str; 8] =
 /// Further templates. Source code that is named after a secret file, like `service-account.ts`, is one too.
 const FORMS: [&str; 3] = ["example.env", "sample.env", "template.env"];
 /// Lists of the certificates that everybody trusts, as libraries and systems bring them along.
-const PUBLIC: [&str; 5] =
-    ["cacert.pem", "ca-bundle.crt", "ca-bundle.pem", "ca-certificates.crt", "ca-certificates.pem"];
+const PUBLIC: [&str; 3] = ["cacert.pem", "ca-bundle.pem", "ca-certificates.pem"];
 const SOURCES: [&str; 20] = [
     ".rs", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py", ".go", ".java", ".kt", ".rb", ".php", ".c",
     ".h", ".cpp", ".cs", ".swift", ".md", ".vue",

@@ -211,6 +211,10 @@ pub struct Hardened {
     /// What must be true if the command starts git; `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) git: Option<GitNeeds>,
+    /// Files beside databases, which must be missing or empty: what they hold is newer than the database, and this form
+    /// of the command does not read it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) absent: Vec<String>,
 }
 
 impl Hardened {

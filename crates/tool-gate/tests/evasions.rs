@@ -3,7 +3,7 @@
 
 mod support;
 
-use headstart_tool_gate::{Decision, Gate};
+use headstart_tool_gate::{Decision, Gate, GateContext};
 
 /// One command on each line, in which `\n` is spelled out.
 const EVASIONS: &str = include_str!("data/evasions.txt");
@@ -139,5 +139,24 @@ fn what_is_near_an_evasion_runs() {
     for command in ALLOWED {
         let verdict = support::judge(&gate, command);
         assert_eq!(verdict.decision, Decision::Allow, "{command}: {}", verdict.detail);
+    }
+}
+
+#[test]
+fn names_that_begin_with_the_path_of_the_workspace_are_read_from_there() {
+    let gate = Gate::new();
+    for command in [
+        "cd sub && find /ws/pkg -name x | xargs cat",
+        "cd sub && find /ws/pkg -name x | while read -r f; do cat \"$f\"; done",
+        "cd sub && for f in $(find /ws/pkg -name x); do cat \"$f\"; done",
+    ] {
+        let reads = support::texts(&support::judge(&gate, command).reads);
+        assert!(reads.contains(&".".to_owned()), "{command}: {reads:?}");
+    }
+    // A path with a character that means something to the filter gets none.
+    for workspace in ["/w s", "/w,s", "/w+s", "/w'", "/w$s"] {
+        let context = GateContext { workspace: workspace.to_owned(), ..support::context() };
+        let verdict = gate.judge_command(&format!("find \"{workspace}\" -name x | xargs cat"), &context);
+        assert_eq!(verdict.decision, Decision::Boundary, "{workspace}");
     }
 }

@@ -80,6 +80,7 @@ cat .env.example
 cat .env.sample
 cat certs/cacert.pem
 cat etc/ca-certificates.crt
+openssl x509 -in server.crt -noout -subject
 cat config/.env.template
 cat id_rsa.pub
 cat src/env.rs

@@ -52,6 +52,11 @@ pub enum UnmetNeed {
         /// The file, as the model knows it.
         path: String,
     },
+    /// A database is being written, and the newest of it lies in a file that the command would not read.
+    DatabaseInUse {
+        /// The file, as the model knows it.
+        path: String,
+    },
     /// The executor cannot tell what a path holds.
     Unknown {
         /// What was looked for.
@@ -84,7 +89,10 @@ impl UnmetNeed {
                     "{path} holds a password or a token, which the command may show; a credential helper of git keeps it elsewhere"
                 )
             }
-            Self::Unknown { path } => format!("it cannot be told what git finds at {path}"),
+            Self::DatabaseInUse { path } => format!(
+                "{path} holds changes that are not in the database yet, and reading them makes sqlite3 write files"
+            ),
+            Self::Unknown { path } => format!("it cannot be told what is at {path}"),
         }
     }
 }
@@ -92,6 +100,9 @@ impl UnmetNeed {
 impl fmt::Display for UnmetNeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.reason();
+        if matches!(self, Self::DatabaseInUse { .. }) {
+            return write!(f, "the command was not run: {reason}");
+        }
         write!(f, "the command was not run: {reason}; use other tools than git until the user has answered")
     }
 }
@@ -121,6 +132,18 @@ pub(super) fn check(needs: &GitNeeds, probes: &Probes) -> Result<Version, Unprov
         }
     }
     Ok(version)
+}
+
+/// Whether `probes` show that all these files are missing or empty.
+pub(super) fn check_absent(paths: &[String], probes: &Probes) -> Result<(), Unproven> {
+    for path in paths {
+        match seen(probes, Probe::File(path.clone()))? {
+            Probed::Absent => {}
+            Probed::File(content) if content.is_empty() => {}
+            _ => return Err(unmet(UnmetNeed::DatabaseInUse { path: shown(path) })),
+        }
+    }
+    Ok(())
 }
 
 struct Check<'a> {

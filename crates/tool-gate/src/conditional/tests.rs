@@ -44,6 +44,26 @@ fn proven_by(
 }
 
 #[test]
+fn a_database_is_read_only_where_all_of_it_is_in_its_file() {
+    let form = Hardened { absent: vec!["a.db-wal".to_owned()], ..Hardened::default() };
+    let command = ConditionalCommand::allowed("sqlite3 a.db .tables", Some(&form));
+    assert!(command.is_conditional() && !command.starts_git());
+    let by = |answer: Probed| {
+        command.prove_by(|probe| {
+            assert_eq!(*probe, Probe::File("a.db-wal".to_owned()));
+            answer.clone()
+        })
+    };
+    let path = "a.db-wal".to_owned();
+    for nothing in [Probed::Absent, Probed::File(Vec::new())] {
+        assert_eq!(by(nothing).map(|proven| proven.line), Ok("sqlite3 a.db .tables"));
+    }
+    for newer in [Probed::File(b"x".to_vec()), Probed::Unknown] {
+        assert_eq!(by(newer).err(), Some(UnmetNeed::DatabaseInUse { path: path.clone() }));
+    }
+}
+
+#[test]
 fn the_line_comes_after_the_last_answer() {
     let form = Hardened {
         environment: Arc::new(BTreeMap::from([("A".to_owned(), "1".to_owned())])),
@@ -54,6 +74,7 @@ fn the_line_comes_after_the_last_answer() {
             hides: Vec::new(),
             shows_settings: false,
         }),
+        ..Hardened::default()
     };
     let command = ConditionalCommand::allowed("git log", Some(&form));
     let mut probes = Probes::default();

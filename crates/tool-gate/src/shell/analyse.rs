@@ -194,7 +194,7 @@ impl Judge<'_> {
             limit: self.limit,
             accesses: self.accesses,
             writes: self.writes,
-            hardened: self.hardening.finish(self.text, self.judged.shows_settings),
+            hardened: self.hardening.finish(self.text, &self.context.workspace, self.judged.shows_settings),
             judged: self.judged,
             length: self.text.len(),
         }

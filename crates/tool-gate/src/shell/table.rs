@@ -14,6 +14,7 @@ mod jq;
 mod known;
 pub(crate) mod lines;
 mod openssl;
+mod python;
 mod refused;
 mod search;
 mod sed;
@@ -136,6 +137,7 @@ pub(super) fn judge_by_table(judge: &mut Judge<'_>, name: &str, span: Span, args
         "yq" => yq::judge(judge, args, span),
         "xmllint" => xmllint::judge(judge, args, span),
         "sqlite3" => sqlite::judge(judge, args, span),
+        "python" | "python3" => python::judge(judge, name, args, span),
         "tar" => archives::tar(judge, args, span),
         "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" => {
             compress::compressor(judge, name, args, span);

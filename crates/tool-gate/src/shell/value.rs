@@ -40,6 +40,8 @@ pub(crate) struct Shape {
     pub(crate) splits: bool,
     /// It is one of several texts that are ended by a NUL, not by a newline.
     pub(crate) nul: bool,
+    /// It may begin with the path of the workspace, which is no `slash_first`.
+    pub(crate) rooted: bool,
     /// The insertions on which the other fields depend, as a bit set; [`Judge::fix`](super::analyse::Judge::fix)
     /// numbers them.
     pub(crate) fixes: u32,
@@ -58,6 +60,7 @@ impl Shape {
         not_word: true,
         splits: true,
         nul: true,
+        rooted: true,
         fixes: 0,
     };
     /// Digits.
@@ -73,6 +76,7 @@ impl Shape {
         not_word: false,
         splits: false,
         nul: false,
+        rooted: false,
         fixes: 0,
     };
     /// Digits, or nothing, as printed by a program that may fail.
@@ -114,6 +118,7 @@ impl Shape {
             not_word: !bytes.is_empty() && !is_plain_word(bytes),
             splits: bytes.is_empty() || blank || wild,
             nul: false,
+            rooted: false,
             fixes: 0,
         }
     }
@@ -131,6 +136,7 @@ impl Shape {
             not_word: self.not_word | other.not_word,
             splits: self.splits | other.splits,
             nul: self.nul | other.nul,
+            rooted: self.rooted | other.rooted,
             fixes: self.fixes | other.fixes,
         }
     }
@@ -178,6 +184,8 @@ pub(crate) struct Arg {
     pub(crate) number: bool,
     /// Whether it may be empty, if it is not exact.
     pub(crate) empty: bool,
+    /// Whether it may begin with the path of the workspace, if it is not exact.
+    pub(crate) rooted: bool,
     /// The insertions on which all this depends, as a bit set; 0 once they are made.
     pub(crate) fixes: u32,
     /// The text, known except for words at known offsets; `None` if it is exact, or if less is known.
@@ -197,6 +205,7 @@ impl Arg {
             escapes: false,
             number: !shape.not_number,
             empty: false,
+            rooted: false,
             fixes: 0,
             template: None,
             prefix,
@@ -215,6 +224,7 @@ impl Arg {
             escapes: false,
             number: false,
             empty: true,
+            rooted: false,
             fixes: 0,
             template: None,
             span,
@@ -250,7 +260,7 @@ impl Arg {
             empty: self.empty || self.many,
             dash_first: self.dash,
             really_dash: self.really_dash,
-            slash_first: prefix.slash_first || (prefix.empty && self.escapes),
+            slash_first: (prefix.slash_first && !self.rooted) || (prefix.empty && self.escapes),
             climbs: self.escapes || prefix.climbs,
             dot_first: prefix.empty || prefix.dot_first,
             dot_last: prefix.dot_last || self.escapes || self.prefix.is_empty(),
@@ -258,6 +268,7 @@ impl Arg {
             not_word: true,
             splits: true,
             nul: false,
+            rooted: self.rooted,
             fixes: self.fixes,
         })
     }
@@ -312,6 +323,7 @@ pub(crate) struct Builder {
     split: bool,
     /// Whether bash drops the argument if all its parts are empty.
     vanishes: bool,
+    rooted: bool,
     fixes: u32,
     /// `None` once a part is neither bytes nor a word.
     template: Option<Template>,
@@ -332,6 +344,7 @@ impl Builder {
             dot: false,
             split: false,
             vanishes: false,
+            rooted: false,
             fixes: 0,
             template: Some(Template::default()),
         }
@@ -354,6 +367,8 @@ impl Builder {
             self.really_dash |= (self.maybe_empty || self.split) && shape.dash_first;
             self.escapes |= (self.maybe_empty || self.split) && shape.slash_first;
             self.escapes |= shape.climbs;
+            // Right behind the path of the workspace this would make the name of another folder.
+            self.escapes |= self.rooted && !shape.slash_first;
         }
         self.number &= bytes.iter().all(u8::is_ascii_digit);
         self.maybe_empty = false;
@@ -377,6 +392,8 @@ impl Builder {
             template => *template = None,
         }
         self.fixes |= shape.fixes;
+        self.escapes |= self.rooted;
+        self.rooted |= shape.rooted;
         self.vanishes |= shape.empty && !quoted;
         self.dash |= self.maybe_empty && self.prefix.is_empty() && shape.dash_first;
         self.really_dash |= self.maybe_empty && self.prefix.is_empty() && shape.really_dash;
@@ -387,7 +404,8 @@ impl Builder {
             self.many = true;
             self.dash = true;
             self.split = true;
-            self.really_dash |= shape.really_dash;
+            // Only a filter takes away the names with blanks, behind which another word may start with a dash.
+            self.really_dash |= shape.really_dash || (shape.fixes == 0 && shape.not_number);
             self.escapes |= shape.slash_first;
         }
         self.number &= !shape.not_number;
@@ -423,7 +441,7 @@ impl Builder {
         } else {
             self.dash || self.prefix.first() == Some(&b'-')
         };
-        let Self { mut prefix, exact, mut escapes, number, split, fixes, template, .. } = self;
+        let Self { mut prefix, exact, mut escapes, number, split, rooted, fixes, template, .. } = self;
         let template = template.filter(|_| !exact && !split).map(Box::new);
         let empty = self.maybe_empty && !exact;
         let many = self.many || (self.vanishes && empty);
@@ -435,6 +453,6 @@ impl Builder {
             prefix.clear();
         }
         let number = number && (!exact || !Shape::of(&prefix).not_number);
-        Arg { prefix, exact, many, dash, really_dash, escapes, number, empty, fixes, template, span }
+        Arg { prefix, exact, many, dash, really_dash, escapes, number, empty, rooted, fixes, template, span }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn judge(
         let program = program();
         let objection = objection
             .or_else(|| of_confined(&program, &workspace, context))
-            .or_else(|| of_git(&elsewhere, call.command(), &workspace));
+            .or_else(|| of_machine(&elsewhere, call.command(), &workspace));
         (CommandForm::Confined { line: confined_line(&program, call, &workspace) }, objection)
     } else {
         let of_text = || execution_context::of_text(contract, &context.environment, &workspace, &elsewhere);
@@ -94,11 +94,13 @@ fn of_confined(program: &Path, workspace: &Path, context: &Context) -> Option<St
     execution_context::of_confined(&context.environment, workspace, program)
 }
 
-/// Why git would not run in the confined command: it is too old, say, or the repository names programs.
-fn of_git(judged: &ElsewhereVerdict, command: &str, workspace: &Path) -> Option<String> {
-    let hardened = judged.verdict.hardened.as_ref().filter(|hardened| hardened.git().is_some())?;
-    let command = ConditionalCommand::allowed(command, Some(hardened));
-    // Only a command with git waits for a process, so the hook starts no runtime for others.
+/// Why the machine is not as the command needs it: git is too old, say, or the repository names programs.
+fn of_machine(judged: &ElsewhereVerdict, command: &str, workspace: &Path) -> Option<String> {
+    let command = ConditionalCommand::allowed(command, judged.verdict.hardened.as_ref());
+    if !command.is_conditional() {
+        return None;
+    }
+    // Git is asked for its version, which waits for a process, so the hook starts no runtime for other commands.
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(BashRunner::new(workspace.to_owned()).objection(&command)),
         Err(error) => Some(format!("the version of git cannot be asked for: {error}")),

@@ -101,7 +101,8 @@ impl Judge<'_> {
                 }
             }
         }
-        let arg = builder.finish(word.span);
+        let mut arg = builder.finish(word.span);
+        arg.rooted |= !arg.exact && self.is_below_root(&arg);
         self.spend(1 + word.pieces.len() / 4 + arg.prefix.len() / BYTES_A_UNIT, word.span);
         if splits && word.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
             // Bash reads the folder to find the names that match.
@@ -172,6 +173,8 @@ impl Judge<'_> {
                 Value::Some(Shape {
                     empty: true,
                     climbs: shape.climbs || listed,
+                    // It may be cut within the path of the workspace.
+                    slash_first: shape.slash_first || shape.rooted,
                     dot_last: true,
                     not_number: true,
                     not_word: true,

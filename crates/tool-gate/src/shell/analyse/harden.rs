@@ -6,7 +6,7 @@ use std::sync::Arc;
 use headstart_workspace_path::WorkspacePath;
 
 use super::{Folder, Judge, LineEnds};
-use crate::shell::printed::{LINES, Printed, WORDS};
+use crate::shell::printed::{self, LINES, Names, Printed, WORDS};
 use crate::shell::script::Span;
 use crate::shell::value::{Arg, Shape, Value};
 use crate::{GitNeeds, Hardened};
@@ -31,16 +31,26 @@ pub(super) struct Hardening {
     /// The offsets at which something was inserted since the body of an unrolled loop began.
     pub(super) touched: BTreeSet<usize>,
     /// Filters to insert, by offset.
-    filters: BTreeMap<usize, (&'static str, &'static str)>,
+    filters: BTreeMap<usize, Filter>,
+    /// Files that must be missing or empty.
+    absent: BTreeSet<WorkspacePath>,
     /// Insertions that a value may depend on, by number. They are made once something relies on the value.
     fixes: Vec<Fix>,
+}
+
+/// A filter behind a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Filter {
+    options: &'static str,
+    script: &'static str,
+    rooted: bool,
 }
 
 /// An insertion that is made once something relies on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fix {
     /// A filter behind the listing that ends at this offset.
-    Filter { at: usize, nul: bool },
+    Filter { at: usize, nul: bool, rooted: bool },
     /// `IFS=` before the `read` at this offset, which would otherwise remove blanks from a line.
     WholeLines { at: usize },
 }
@@ -52,11 +62,13 @@ impl Hardening {
     }
 
     /// The form in which `text` must run, if that is not the plain one.
-    pub(super) fn finish(mut self, text: &str, shows_settings: bool) -> Option<Hardened> {
-        if !self.changes_text() && self.environment.is_empty() {
+    pub(super) fn finish(mut self, text: &str, workspace: &str, shows_settings: bool) -> Option<Hardened> {
+        if !self.changes_text() && self.environment.is_empty() && self.absent.is_empty() {
             return None;
         }
-        for (place, (options, script)) in self.filters {
+        for (place, Filter { options, script, rooted }) in self.filters {
+            let of_root = rooted.then(|| printed::rooted(script, workspace)).flatten();
+            let script = of_root.as_deref().unwrap_or(script);
             let filter = format!(" | LC_ALL=C sed {options} '{script}'");
             self.edits.entry(place).or_default().push_str(&filter);
         }
@@ -75,7 +87,8 @@ impl Hardening {
             hides: vec!["info/attributes".to_owned()],
             shows_settings,
         });
-        Some(Hardened { environment: self.environment, command, git })
+        let absent = self.absent.iter().map(ToString::to_string).collect();
+        Some(Hardened { environment: self.environment, command, git, absent })
     }
 
     fn number(&mut self, fix: Fix) -> Option<u32> {
@@ -136,6 +149,13 @@ impl Judge<'_> {
         }
     }
 
+    /// The command runs only where these files are missing or empty.
+    pub(crate) fn needs_absent(&mut self, path: &[u8]) {
+        for folder in self.state.folders.clone() {
+            self.hardening.absent.extend(self.resolve(path, &folder));
+        }
+    }
+
     pub(crate) fn set_environment(&mut self, name: &str, value: &str) {
         let environment = Arc::make_mut(&mut self.hardening.environment);
         environment.insert(name.to_owned(), value.to_owned());
@@ -170,12 +190,13 @@ impl Judge<'_> {
             Some(Printed::Count) => Value::COUNT,
             Some(Printed::Object) => Value::Some(Shape::WORD),
             Some(Printed::Counts) => Value::Some(Shape::COUNTS),
-            Some(Printed::Names { nul, clean: true }) => {
-                Value::Some(Shape { nul, dash_first: false, ..Shape::LISTED })
+            Some(Printed::Names(Names { nul, clean: true, rooted, .. })) => {
+                Value::Some(Shape { nul, rooted, dash_first: false, ..Shape::LISTED })
             }
-            Some(Printed::Names { nul, clean: false }) => {
-                let number = self.hardening.number(Fix::Filter { at, nul });
-                number.map_or(Value::ANY, |fixes| Value::Some(Shape { nul, fixes, ..Shape::LISTED }))
+            Some(Printed::Names(Names { nul, begun, rooted, .. })) => {
+                let number = self.hardening.number(Fix::Filter { at, nul, rooted });
+                let shape = Shape { nul, rooted, dash_first: !begun, ..Shape::LISTED };
+                number.map_or(Value::ANY, |fixes| Value::Some(Shape { fixes, ..shape }))
             }
             Some(Printed::Located) | None => Value::ANY,
         }
@@ -205,24 +226,29 @@ impl Judge<'_> {
 
     /// Makes the insertions `fixes`. `words`: whether the listed names are also split into words.
     pub(crate) fn make(&mut self, fixes: u32, words: bool) {
+        let mut differs = false;
         for (place, fix) in self.hardening.fixes.iter().enumerate().take(MAX_FIXES) {
             if fixes & (1 << place) == 0 {
                 continue;
             }
             match fix {
-                Fix::Filter { at, nul: true } => {
-                    self.hardening.filters.insert(*at, ("-zE", LINES));
-                }
-                Fix::Filter { at, nul: false } if words => {
-                    self.hardening.filters.insert(*at, ("-E", WORDS));
-                }
-                Fix::Filter { at, nul: false } => {
-                    self.hardening.filters.entry(*at).or_insert(("-E", LINES));
+                Fix::Filter { at, nul, rooted } => {
+                    let options = if *nul { "-zE" } else { "-E" };
+                    let script = if words && !nul { WORDS } else { LINES };
+                    let filter = Filter { options, script, rooted: *rooted };
+                    let known = self.hardening.filters.entry(*at).or_insert(filter);
+                    differs |= known.rooted != *rooted;
+                    if script == WORDS {
+                        *known = filter;
+                    }
                 }
                 Fix::WholeLines { at } => {
                     self.hardening.edits.insert(*at, "IFS= ".to_owned());
                 }
             }
+        }
+        if differs {
+            self.unknown("a command that would have to run in two ways", (0, self.text.len()));
         }
     }
 }

@@ -64,6 +64,11 @@ impl Judge<'_> {
             let extent = if extent == Extent::Names { Extent::Names } else { Extent::Below };
             (path, extent, self.names_of(arg, folder))
         };
+        if arg.rooted && !arg.prefix.starts_with(b"/") {
+            // It may begin with the path of the workspace.
+            let root = Access::exact(WorkspacePath::root(), extent, arg.span);
+            self.access(Access { of_each, names: ReadNames::Unknown, ..root });
+        }
         for place in 0..self.state.folders.len() {
             let resolved = self.resolve(&path, &self.state.folders[place]);
             if let Some(path) = resolved {
@@ -187,6 +192,13 @@ impl Judge<'_> {
                 self.judged.closed.push(Access::exact(path, Extent::File, span));
             }
         }
+    }
+
+    /// Whether an argument certainly begins with an absolute path that lies in the workspace.
+    pub(crate) fn is_below_root(&self, arg: &Arg) -> bool {
+        let folder = arg.prefix.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        let known = if arg.exact { &arg.prefix[..] } else { &arg.prefix[..folder] };
+        known.starts_with(b"/") && self.resolve(known, &Folder::Outside).is_some()
     }
 
     pub(crate) fn resolve(&self, path: &[u8], folder: &Folder) -> Option<WorkspacePath> {

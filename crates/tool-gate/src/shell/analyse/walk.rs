@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::{Judge, MAX_WORK, State};
 use crate::EffectKind;
-use crate::shell::printed::Printed;
+use crate::shell::printed::{Names, Printed};
 use crate::shell::script::{Command, CommandKind, Item, Pipeline, RedirectKind, Script, Span, Word};
 use crate::shell::value::{Arg, Value};
 
@@ -427,7 +427,9 @@ fn is_constant(condition: &Script, until: bool) -> bool {
 /// What is printed if errors are among it: their lines contain words of the command and names of files.
 fn with_errors(printed: Option<Printed>) -> Option<Printed> {
     match printed? {
-        Printed::Names { nul: false, .. } => Some(Printed::Names { nul: false, clean: false }),
+        Printed::Names(names) if !names.nul => {
+            Some(Printed::Names(Names { clean: false, begun: false, ..names }))
+        }
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use super::{system, wrappers};
 use crate::EffectKind::{Executes, ReadsOutside, WritesWorkspace};
 use crate::shell::analyse::Judge;
 use crate::shell::names::listed;
-use crate::shell::printed::Printed;
+use crate::shell::printed::{Names, Printed};
 use crate::shell::value::{Arg, Value};
 use crate::shell::{Extent, Span};
 
@@ -51,24 +51,22 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let named = if named.is_empty() { vec![below(&Arg::exact(*b".", span))] } else { named };
     let rest = &args[starts.len()..];
     expression(judge, rest, &named, span);
-    judge.printed = printed(rest, &starts);
+    judge.printed = printed(judge, rest, &starts);
     judge.reads_input = false;
 }
 
 /// What the expression prints, if it prints names only.
-fn printed(expression: &[Arg], starts: &[&Arg]) -> Option<Printed> {
+fn printed(judge: &Judge<'_>, expression: &[Arg], starts: &[&Arg]) -> Option<Printed> {
     let uses = |names: &[&str]| expression.iter().any(|arg| names.iter().any(|name| arg.is(name)));
     let acts = uses(&["-printf", "-ls", "-exec", "-execdir", "-ok"]);
-    if acts || !lines::are_relative(starts.iter().copied()) {
-        return None;
-    }
+    let names = lines::below(judge, starts.iter().copied()).filter(|_| !acts)?;
     let nul = uses(&["-print0"]);
     if nul && uses(&["-print"]) {
         return None;
     }
     // Each name begins with its starting point, and a newline or NUL ends it.
-    let clean = nul && starts.iter().all(|start| start.exact && !start.dash);
-    Some(Printed::Names { nul, clean })
+    let begun = starts.iter().all(|start| start.exact && !start.dash);
+    Some(Printed::Names(Names { nul, begun, clean: nul && begun, ..names }))
 }
 
 fn is_punctuation(arg: &Arg) -> bool {
@@ -88,6 +86,7 @@ fn below(start: &Arg) -> Arg {
         really_dash: start.really_dash,
         escapes: start.escapes,
         empty: false,
+        rooted: start.rooted,
         fixes: 0,
         prefix,
         span: start.span,
@@ -167,7 +166,9 @@ fn replaced(word: &Arg, name: &Arg) -> Arg {
     if word.is("{}") {
         return Arg { span: word.span, ..name.clone() };
     }
-    wrappers::replace(word, "{}", &Arg { prefix: Vec::new(), dash: true, really_dash: true, ..name.clone() })
+    let rooted = name.rooted || name.prefix.starts_with(b"/");
+    let given = Arg { prefix: Vec::new(), dash: true, really_dash: true, rooted, ..name.clone() };
+    wrappers::replace(word, "{}", &given)
 }
 
 /// `-newerXY`

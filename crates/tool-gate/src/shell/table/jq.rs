@@ -21,17 +21,31 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let mut program = None;
     let mut rest = args.iter();
     let mut named_positional = false;
+    let mut operands_only = false;
     while let Some(arg) = rest.next() {
         let Some(text) = arg.text() else {
-            if arg.dash || program.is_none() {
+            if program.is_none() || arg.prefix.starts_with(b"-") {
                 return judge.unknown("an argument of jq that is not known before it runs", arg.span);
+            }
+            if arg.dash && !operands_only {
+                judge.end_options(arg.span);
+                operands_only = true;
             }
             if !named_positional {
                 judge.read_file(arg);
             }
             continue;
         };
+        if operands_only && text.starts_with('-') {
+            return judge.unknown("an option behind an argument that could be one", arg.span);
+        }
         match text {
+            // It is there in the hardened form, behind the program.
+            "--" if program.is_some() => {
+                for file in rest.by_ref().filter(|_| !named_positional) {
+                    judge.read_file(file);
+                }
+            }
             "--arg" | "--argjson" => {
                 for _ in 0..2 {
                     if rest.next().is_none_or(|value| value.many) {

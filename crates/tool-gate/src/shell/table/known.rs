@@ -1,8 +1,8 @@
 //! What the gate knows of each program, in words for people.
 
 use super::{
-    TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, openssl, refused, search, sed,
-    sqlite, system, variables, versions, wrappers, xmllint, yq,
+    TABLES, archives, awk, builtins, bytes, compress, files, find, git, jq, openssl, python, refused, search,
+    sed, sqlite, system, variables, versions, wrappers, xmllint, yq,
 };
 use crate::shell::options::{Operands, Spec};
 
@@ -47,6 +47,7 @@ pub fn known_programs() -> Vec<KnownProgram> {
         &compress::ZSTD,
         &files::BAT,
         &jq::JQ,
+        &python::JSON_TOOL,
         &search::AG,
         &search::FD,
         &search::GREP,
@@ -74,7 +75,7 @@ pub fn known_programs() -> Vec<KnownProgram> {
         KnownProgram {
             names: command.names.split_ascii_whitespace().map(|name| format!("openssl {name}")).collect(),
             kind: ProgramKind::Reads,
-            notes: vec![options, "A file: -in FILE".to_owned()],
+            notes: vec![options, format!("A file: {}", words(command.reads, dash))],
         }
     }));
     known.push(of_names("echo printf test [ sleep time env", ProgramKind::Reads, "As the shell means them"));

@@ -9,10 +9,8 @@
 use crate::shell::analyse::Judge;
 use crate::shell::names::listed;
 use crate::shell::options::{Given, Parsed};
-use crate::shell::printed::{LINES, Printed, WORDS};
+use crate::shell::printed::{self, LINES, Names, Printed, WORDS};
 use crate::shell::value::{Arg, is_plain_word};
-
-const NAMES: Printed = Printed::Names { nul: false, clean: false };
 
 /// Options of `sort` with which it prints lines of its input and nothing else.
 const SORTS: [&str; 24] = [
@@ -69,10 +67,18 @@ pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Opti
         }
         "ls" => {
             let plain = ["1", "t", "r", "S", "u", "c", "v", "U", "A", "X", "B", "d", "L", "H", "reverse"];
-            (only(&plain) && are_relative(&parsed.operands)).then_some(NAMES)
+            below(judge, &parsed.operands).filter(|_| only(&plain)).map(Printed::Names)
         }
         "basename" | "dirname" => {
-            (parsed.options.is_empty() && are_relative(&parsed.operands)).then_some(NAMES)
+            // The folder of the workspace itself lies outside.
+            let root = judge.context.workspace.trim_end_matches('/').as_bytes();
+            let climbs = |operand: &Arg| {
+                operand.exact
+                    && operand.prefix.starts_with(root)
+                    && operand.prefix[root.len()..].iter().all(|byte| *byte == b'/')
+            };
+            let plain = parsed.options.is_empty() && !parsed.operands.iter().any(climbs);
+            below(judge, &parsed.operands).filter(|_| plain).map(Printed::Names)
         }
         "sort" if only(&SORTS) => passes(judge, parsed, &[]),
         "uniq"
@@ -100,8 +106,8 @@ pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Opti
         "cat" | "tac" if parsed.options.is_empty() => passes(judge, parsed, &[]),
         "tr" => {
             let ends = matches!(parsed.operands.as_slice(), [from, to] if from.is("\\n") && to.is("\\0"));
-            let names = ends && parsed.options.is_empty() && judge.piped == Some(NAMES);
-            names.then_some(Printed::Names { nul: true, clean: false })
+            let names = lines(judge).filter(|_| ends && parsed.options.is_empty());
+            names.map(|names| Printed::Names(Names { nul: true, ..names }))
         }
         "cut" => {
             let wanted = |letter: &str, text: &str| {
@@ -110,8 +116,9 @@ pub(super) fn of_program(judge: &Judge<'_>, name: &str, parsed: &Parsed) -> Opti
                 })
             };
             let first = parsed.options.len() == 2 && wanted("d", ":") && wanted("f", "1");
-            let located = matches!(judge.piped, Some(Printed::Located | NAMES));
-            (first && located && parsed.operands.is_empty()).then_some(NAMES)
+            let located = || (judge.piped == Some(Printed::Located)).then(Names::default);
+            let names = lines(judge).or_else(located);
+            names.filter(|_| first && parsed.operands.is_empty()).map(Printed::Names)
         }
         _ => None,
     }
@@ -124,19 +131,40 @@ pub(super) fn of_arguments(judge: &Judge<'_>, name: &str, args: &[Arg]) -> Optio
         ("date", ["+%s" | "+%Y"]) => Some(Printed::Count),
         ("awk" | "gawk" | "mawk", ["-F:" | "-F", .., program]) if *program == "{print $1}" => {
             let colon = matches!(words.as_slice(), ["-F:", _] | ["-F", ":", _]);
-            (colon && judge.piped == Some(Printed::Located)).then_some(NAMES)
+            (colon && judge.piped == Some(Printed::Located)).then_some(Printed::Names(Names::default()))
         }
         ("echo", names @ [_, ..]) | ("printf", ["%s\\n", names @ ..])
             if names.iter().all(|name| is_plain_name(name)) =>
         {
-            Some(Printed::Names { nul: false, clean: true })
+            Some(Printed::Names(Names { clean: true, ..Names::default() }))
         }
-        ("sed", ["-E", LINES | WORDS]) if judge.piped == Some(NAMES) => Some(NAMES),
-        ("sed", ["-zE", LINES]) => {
-            judge.piped.filter(|printed| matches!(printed, Printed::Names { nul: true, .. }))
+        ("sed", ["-E", script]) => lines(judge)
+            .filter(|names| [LINES, WORDS].into_iter().any(|known| is_filter(judge, script, known, *names)))
+            .map(Printed::Names),
+        ("sed", ["-zE", script]) => match judge.piped {
+            Some(Printed::Names(names)) if names.nul && is_filter(judge, script, LINES, names) => judge.piped,
+            _ => None,
+        },
+        ("sed", [script]) if takes_away(script) => {
+            lines(judge).map(|names| Printed::Names(Names { begun: false, ..names }))
         }
-        ("sed", [script]) if takes_away(script) && judge.piped == Some(NAMES) => Some(NAMES),
         _ => None,
+    }
+}
+
+/// What is known of the paths that are piped into the program, one a line.
+fn lines(judge: &Judge<'_>) -> Option<Names> {
+    match judge.piped {
+        Some(Printed::Names(names)) if names.are_lines() => Some(names),
+        _ => None,
+    }
+}
+
+/// Whether a sed script is the filter that the hardened form puts behind such a listing.
+fn is_filter(judge: &Judge<'_>, script: &str, known: &str, names: Names) -> bool {
+    match printed::rooted(known, &judge.context.workspace).filter(|_| names.rooted) {
+        Some(rooted) => script == rooted,
+        None => script == known,
     }
 }
 
@@ -191,10 +219,12 @@ pub(super) fn of_search(
         "line-buffered",
     ];
     let without = |names: &[&str]| parsed.options.iter().all(|given| names.contains(&given.name.as_str()));
-    let relative = are_relative(files);
+    let below = below(judge, files);
     let named = ["l", "L", "files-with-matches", "files-without-match"];
     if parsed.has(&named) {
-        return relative.then_some(Printed::Names { nul: parsed.has(&["Z", "null", "0"]), clean: false });
+        let begun = !files.is_empty() && files.iter().all(|file| file.exact && !file.dash);
+        let nul = parsed.has(&["Z", "null", "0"]);
+        return below.map(|names| Printed::Names(Names { nul, begun, ..names }));
     }
     let counts = ["c", "count"];
     if parsed.has(&counts) {
@@ -215,13 +245,14 @@ pub(super) fn of_search(
     let located = recursive || 1 < files.len() || parsed.has(&["H", "with-filename"]);
     let other =
         ["h", "no-filename", "o", "only-matching", "q", "quiet", "Z", "null", "0", "json", "A", "B", "C"];
+    let relative = below.is_some_and(|names| !names.rooted);
     (located && relative && !parsed.has(&other)).then_some(Printed::Located)
 }
 
 /// What a subcommand of git prints. `name` is one word or two.
 pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
     let only = |names: &str| parsed.options.iter().all(|given| listed(names, &given.name));
-    let names = |nul: bool| Some(Printed::Names { nul, clean: false });
+    let names = |nul: bool| Some(Printed::Names(Names { nul, ..Names::default() }));
     // A pathspec with magic can reach up to the root of the repository.
     let magic = parsed.operands.iter().any(|operand| operand.prefix.starts_with(b":") || !operand.exact);
     let nul = parsed.has(&["z", "null"]);
@@ -285,7 +316,7 @@ pub(super) fn of_git(name: &str, parsed: &Parsed) -> Option<Printed> {
             let plain = "format pretty n max-count digits all reverse merges no-merges first-parent author since until after before skip";
             let known =
                 only(plain) && !formats.is_empty() && formats.iter().all(|format| hashes.contains(format));
-            let several = Printed::Names { nul: false, clean: true };
+            let several = Printed::Names(Names { clean: true, ..Names::default() });
             known.then_some(if is_one(parsed) { Printed::Object } else { several })
         }
         "ls-tree" if parsed.has(&["name-only", "name-status"]) && !magic => names(nul),
@@ -318,16 +349,29 @@ fn passes(judge: &Judge<'_>, parsed: &Parsed, ends: &[&str]) -> Option<Printed> 
     let reads_input = parsed.operands.iter().all(|operand| operand.is("-"));
     let by_nul = parsed.has(&["z", "zero-terminated"]) || parsed.has(ends);
     match judge.piped.filter(|_| reads_input)? {
-        Printed::Names { nul, clean } if nul == by_nul => Some(Printed::Names { nul, clean }),
+        Printed::Names(names) if names.nul == by_nul => Some(Printed::Names(names)),
         printed @ (Printed::Count | Printed::Counts | Printed::Located) if !by_nul => Some(printed),
         _ => None,
     }
 }
 
-/// Whether all operands are paths below the current folder.
-pub(super) fn are_relative<'a>(operands: impl IntoIterator<Item = &'a Arg>) -> bool {
-    operands.into_iter().all(|operand| {
+/// What is known of paths that begin with these operands; `None` if one may lead out of the workspace.
+pub(super) fn below<'a>(judge: &Judge<'_>, operands: impl IntoIterator<Item = &'a Arg>) -> Option<Names> {
+    let mut rooted = false;
+    for operand in operands {
         let climbs = operand.prefix.split(|byte| *byte == b'/').any(|name| name == b"..");
-        !operand.escapes && !climbs && !operand.prefix.starts_with(b"/")
-    })
+        if operand.escapes || climbs {
+            return None;
+        }
+        if operand.rooted || operand.prefix.starts_with(b"/") {
+            rooted = true;
+            if !operand.rooted && !judge.is_below_root(operand) {
+                return None;
+            }
+        }
+    }
+    if rooted {
+        printed::rooted(LINES, &judge.context.workspace)?;
+    }
+    Some(Names { rooted, ..Names::default() })
 }

@@ -13,6 +13,8 @@ pub(super) struct Command {
     pub(super) flags: &'static str,
     /// Options with a value that is data.
     pub(super) values: &'static str,
+    /// Options whose value is a file to read.
+    pub(super) reads: &'static str,
     /// Whether operands are files to read.
     files: bool,
 }
@@ -20,41 +22,66 @@ pub(super) struct Command {
 /// What the gate knows. Left out are options that write (`-out`, `-CAcreateserial`), load code (`-engine`,
 /// `-provider`) or ask for a password, and commands that make keys or connect.
 pub(super) const COMMANDS: &[Command] = &[
-    Command { names: "version", flags: "a v b d e f o p r c", values: "", files: false },
+    Command { names: "version", flags: "a v b d e f o p r c", values: "", reads: "", files: false },
     Command {
         names: "list",
         flags: "commands digest-commands digest-algorithms cipher-commands cipher-algorithms public-key-algorithms disabled",
         values: "",
+        reads: "",
         files: false,
     },
-    Command { names: "ciphers", flags: "v V s tls1_2 tls1_3 stdname", values: "", files: false },
+    Command { names: "ciphers", flags: "v V s tls1_2 tls1_3 stdname", values: "", reads: "", files: false },
     Command {
         names: "dgst md5 sha1 sha224 sha256 sha384 sha512 blake2b512 blake2s256",
         flags: "c r hex binary list md5 sha1 sha224 sha256 sha384 sha512 sha3-256 sha3-512 blake2b512 blake2s256",
         values: "hmac",
+        reads: "",
         files: true,
     },
-    Command { names: "base64", flags: "e d A a", values: "", files: false },
+    Command { names: "base64", flags: "e d A a", values: "", reads: "in", files: false },
     Command {
         names: "x509",
         flags: "noout text dates startdate enddate subject issuer serial fingerprint hash subject_hash issuer_hash email pubkey modulus \
                 purpose ocsp_uri ocspid alias nocert sha1 sha256 md5",
         values: "inform nameopt certopt dateopt checkend checkhost checkip checkemail ext",
+        reads: "in",
         files: false,
     },
     Command {
         names: "crl",
         flags: "noout text issuer lastupdate nextupdate hash fingerprint crlnumber",
         values: "inform nameopt",
+        reads: "in",
         files: false,
     },
     Command {
         names: "asn1parse",
         flags: "i dump noout",
         values: "inform offset length dlimit strparse",
+        reads: "in",
         files: false,
     },
-    Command { names: "pkcs7", flags: "noout text print print_certs", values: "inform", files: false },
+    Command {
+        names: "pkcs7",
+        flags: "noout text print print_certs",
+        values: "inform",
+        reads: "in",
+        files: false,
+    },
+    Command {
+        names: "req",
+        flags: "noout text subject verify pubkey modulus",
+        values: "inform nameopt reqopt",
+        reads: "in",
+        files: false,
+    },
+    Command {
+        names: "verify",
+        flags: "verbose show_chain partial_chain x509_strict check_ss_sig no-CAfile no-CApath no-CAstore",
+        values: "attime nameopt purpose verify_depth verify_hostname verify_email verify_ip",
+        reads: "CAfile CRLfile trusted untrusted",
+        files: true,
+    },
 ];
 
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
@@ -78,13 +105,16 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
             if !command.files {
                 return judge.unknown("an operand of openssl that is not understood", arg.span);
             }
+            if command.names == "verify" && may_be_an_address(arg) {
+                return judge.unknown("openssl reads an address that is not a plain file", arg.span);
+            }
             judge.read_file(arg);
             continue;
         };
         if listed(command.flags, option) {
             continue;
         }
-        let reads = option == "in" && !command.files;
+        let reads = listed(command.reads, option);
         let Some((value, after)) = rest.split_first().filter(|_| reads || listed(command.values, option))
         else {
             return judge.unknown(format!("openssl -{option} is not understood"), arg.span);
@@ -92,7 +122,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         if value.many || (value.dash && reads) {
             return judge.unknown("a value of openssl that is not known before it runs", value.span);
         }
-        if reads && value.bytes().is_none_or(|value| value.contains(&b':')) {
+        if reads && may_be_an_address(value) {
             return judge.unknown("openssl reads an address that is not a plain file", value.span);
         }
         if reads {
@@ -100,4 +130,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         }
         rest = after;
     }
+}
+
+/// Whether openssl may take a name for the address of a store: letters before a colon.
+fn may_be_an_address(name: &Arg) -> bool {
+    let folder = name.prefix.iter().position(|byte| *byte == b'/').unwrap_or(name.prefix.len());
+    name.prefix[..folder].contains(&b':') || (!name.exact && folder == name.prefix.len())
 }

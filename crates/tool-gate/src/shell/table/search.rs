@@ -4,7 +4,7 @@ use super::lines;
 use crate::EffectKind::{Executes, ReadsOutside};
 use crate::shell::analyse::Judge;
 use crate::shell::options::{Operands, Parsed, Spec, parse};
-use crate::shell::printed::Printed;
+use crate::shell::printed::{Names, Printed};
 use crate::shell::value::Arg;
 use crate::shell::{Extent, Span};
 
@@ -114,8 +114,8 @@ pub(super) fn rg(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         if parsed.operands.is_empty() {
             judge.read_here(extent, span);
         }
-        if parsed.has(&["files"]) && lines::are_relative(&parsed.operands) {
-            judge.printed = Some(Printed::Names { nul: parsed.has(&["0", "null"]), clean: false });
+        if let Some(names) = lines::below(judge, &parsed.operands).filter(|_| parsed.has(&["files"])) {
+            judge.printed = Some(Printed::Names(Names { nul: parsed.has(&["0", "null"]), ..names }));
         }
         return;
     }
@@ -149,8 +149,9 @@ pub(super) fn fd(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     if parsed.operands.len() < 2 {
         judge.read_here(Extent::Names, span);
     }
-    if lines::are_relative(&parsed.operands) && !parsed.has(&["a", "absolute-path"]) {
-        judge.printed = Some(Printed::Names { nul: parsed.has(&["0", "print0"]), clean: false });
+    let names = lines::below(judge, &parsed.operands);
+    if let Some(names) = names.filter(|_| !parsed.has(&["a", "absolute-path"])) {
+        judge.printed = Some(Printed::Names(Names { nul: parsed.has(&["0", "print0"]), ..names }));
     }
     judge.reads_input = false;
 }

@@ -1,8 +1,9 @@
-//! `sqlite3 -readonly`: its options, the commands that start with a dot, and statements that only query.
+//! `sqlite3`: its options, the commands that start with a dot, and statements that only query.
 //!
 //! `-readonly` alone does not prevent writes: for a database in write-ahead mode sqlite3 makes the `-wal` and `-shm`
 //! files, and SQL has functions and statements that write elsewhere. So the hardened form opens the file as one that
-//! nobody changes (`immutable=1`), in the program's safe mode, and without the user's start file.
+//! nobody changes (`immutable=1`), read-only, in the program's safe mode, and without the user's start file. Opened so,
+//! sqlite3 does not look at what a writer left beside the database, so the command runs only where nothing is there.
 
 use crate::EffectKind::{self, Executes, NonTerminating, ReadsOutside, WritesWorkspace};
 use crate::shell::Span;
@@ -46,8 +47,8 @@ const SAFE: [&str; 4] = ["-readonly", "-safe", "-init", "/dev/null"];
 pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     // The command may already be in its hardened form.
     let is_hardened = SAFE.len() <= args.len() && SAFE.iter().zip(args).all(|(option, arg)| arg.is(option));
-    let mut rest = if is_hardened { args[SAFE.len()..].iter() } else { args.iter() };
     let mut read_only = is_hardened;
+    let mut rest = if is_hardened { args[SAFE.len()..].iter() } else { args.iter() };
     let mut operands: Vec<&Arg> = Vec::new();
     let mut commands: Vec<&Arg> = Vec::new();
     while let Some(arg) = rest.next() {
@@ -77,13 +78,6 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
             }
         }
     }
-    if !read_only {
-        return judge.refuse(
-            WritesWorkspace,
-            "sqlite3 without -readonly makes and changes its database",
-            span,
-        );
-    }
     let Some((database, statements)) =
         operands.split_first().filter(|(_, statements)| !statements.is_empty())
     else {
@@ -95,6 +89,10 @@ pub(super) fn judge(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
             Some(Err((kind, detail))) => judge.refuse(kind, detail, command.span),
             None => judge.unknown("a statement that is not known before it runs", command.span),
         }
+    }
+    if !read_only && !statements.iter().any(|statement| statement.text().is_some_and(asks_of_database)) {
+        // As it is written, it would do nothing but make the file where there is none.
+        return judge.refuse(WritesWorkspace, "sqlite3 that asks nothing of its database", span);
     }
     judge.reads_input = false;
     open(judge, database, is_hardened);
@@ -116,6 +114,9 @@ fn open(judge: &mut Judge<'_>, database: &Arg, is_hardened: bool) {
         return judge.unknown("a database whose name is not plain", database.span);
     }
     judge.read_file(&Arg { prefix: path.as_bytes().to_vec(), ..database.clone() });
+    for beside in ["-wal", "-journal"] {
+        judge.needs_absent(format!("{path}{beside}").as_bytes());
+    }
     if immutable.is_some() {
         return;
     }
@@ -180,6 +181,13 @@ pub(super) fn check(text: &str) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+/// Whether a text that only queries asks for something that is in the database.
+fn asks_of_database(text: &str) -> bool {
+    let mut words = text.split(|character: char| !character.is_ascii_alphanumeric());
+    let pragma = text.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("pragma"));
+    text.starts_with('.') || pragma || words.any(|word| word.eq_ignore_ascii_case("from"))
 }
 
 /// Whether a pragma only shows something.

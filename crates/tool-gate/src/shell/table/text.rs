@@ -5,6 +5,18 @@ use crate::shell::options::{FILES, Operands, Spec};
 use crate::shell::value::Arg;
 
 pub(super) const PROGRAMS: &[Spec] = &[
+    // It has options of Go's kind: each its own argument, with one dash or two.
+    Spec {
+        flags: "les",
+        refuses: &[
+            ("w", WritesWorkspace, "gofmt writes the files"),
+            ("cpuprofile", WritesWorkspace, "gofmt writes a profile"),
+            ("d", Executes, "gofmt, until Go 1.19, runs diff over files that it makes"),
+        ],
+        abbreviates: false,
+        tame: true,
+        ..Spec::new(&["gofmt"], Operands::Trees)
+    },
     Spec {
         flags: "AbeEnstTuv",
         long: "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting help version",

@@ -81,7 +81,15 @@ fn taken(judge: &mut Judge<'_>, parsed: &Parsed, span: Span) -> Arg {
         judge.insert_behind(span, r" -d '\n'");
     }
     judge.make(shape.fixes, false);
-    Arg { dash: shape.dash_first, really_dash: shape.really_dash, escapes: false, ..Arg::listed(span) }
+    // Without a mark or a delimiter, a blank in a listed name begins another argument.
+    let splits = !nul && !newline && !parsed.has(&["I"]) && shape.fixes != 0;
+    Arg {
+        dash: shape.dash_first || splits,
+        really_dash: shape.really_dash,
+        escapes: false,
+        rooted: shape.rooted,
+        ..Arg::listed(span)
+    }
 }
 
 /// `word` with each `mark` in it replaced by what is known of `given`.
@@ -96,7 +104,11 @@ pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
     let really_dash = if prefix.is_empty() { given.really_dash } else { dash };
     // A `.` or `./` of the listing becomes a `..` if it is joined to itself or to a dot.
     let dot_beside = text.contains(&format!(".{mark}")) || text.contains(&format!("{mark}."));
-    let escapes = given.escapes || text.contains("..") || 1 < text.matches(mark).count() || dot_beside;
+    // Right behind the path of the workspace, anything but a slash would make the name of another folder.
+    let behind = &text[at + mark.len()..];
+    let beside_root = given.rooted && !(behind.is_empty() || behind.starts_with('/'));
+    let several = 1 < text.matches(mark).count();
+    let escapes = given.escapes || text.contains("..") || several || dot_beside || beside_root;
     Arg {
         prefix,
         exact: false,
@@ -106,6 +118,7 @@ pub(super) fn replace(word: &Arg, mark: &str, given: &Arg) -> Arg {
         escapes,
         number: false,
         empty: false,
+        rooted: given.rooted,
         fixes: 0,
         span: word.span,
         template: None,

@@ -205,11 +205,23 @@ pub(super) const COMMANDS: &[Command] = &[
         "long name-only name-status object-only full-name full-tree abbrev? format=",
     ),
     plain(&["merge-base"], "a", "all octopus independent is-ancestor fork-point"),
-    plain(
-        &["describe"],
-        "",
-        "all tags contains abbrev= candidates= exact-match debug long match= exclude= always first-parent",
-    ),
+    Command {
+        spec: Spec {
+            refuses: &[(
+                "dirty broken",
+                WritesWorkspace,
+                "git describe --dirty writes the index, also where git is told to take no optional locks",
+            )],
+            ..plain(
+                &["describe"],
+                "",
+                "all tags contains abbrev= candidates= exact-match debug long match= exclude= always first-parent",
+            )
+            .spec
+        },
+        insert: "",
+        shows: PrintedContent::Names,
+    },
     plain(&["symbolic-ref"], "q", "short quiet no-recurse"),
     plain(
         &["config"],
