@@ -435,6 +435,23 @@ impl Builder {
         self.template = None;
     }
 
+    /// Whether a part with something in it was added.
+    pub(crate) fn has_begun(&self) -> bool {
+        !(self.exact && self.prefix.is_empty())
+    }
+
+    /// Elements of an array were added behind another part: only the first of them is joined to it, and the others begin
+    /// arguments of their own.
+    pub(crate) fn part(&mut self, element: &Value) {
+        let shape = element.shape();
+        self.split = true;
+        self.exact = false;
+        self.number = false;
+        self.dash |= shape.dash_first;
+        self.really_dash |= shape.really_dash;
+        self.escapes |= shape.slash_first;
+    }
+
     pub(crate) fn finish(self, span: Span) -> Arg {
         let dash = if self.exact {
             self.prefix.first() == Some(&b'-')

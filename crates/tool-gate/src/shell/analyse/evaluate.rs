@@ -79,6 +79,7 @@ impl Judge<'_> {
                 }
                 Piece::Parameter(parameter) => {
                     let value = self.parameter(parameter);
+                    let is_parted = parameter.all && builder.has_begun();
                     if parameter.all {
                         builder.all();
                     }
@@ -87,6 +88,9 @@ impl Judge<'_> {
                     let kept = splits && parameter.quoted;
                     let value = if !kept && value.shape().nul { Value::ANY } else { value };
                     builder.value(&value, whole);
+                    if is_parted {
+                        builder.part(&value);
+                    }
                 }
                 Piece::Substitution { quoted, .. } => {
                     let value = self.piece_value(piece);
