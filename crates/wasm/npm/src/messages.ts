@@ -55,8 +55,11 @@ export interface ModelToolResult {
   type: "tool-result";
   toolCallId: string;
   toolName: string;
-  output: { type: "text" | "error-text"; value: string } | { type: "json" | "error-json"; value: unknown };
+  output: { type: "text"; value: string } | { type: "error-text"; value: string } | { type: "json"; value: Json } | { type: "error-json"; value: Json };
 }
+
+/** What JSON can hold. */
+export type Json = null | string | number | boolean | Json[] | { [key: string]: Json };
 
 /**
  * The conversation that OpenAI's messages hold. Each call has its name and its result by its id. What has no place in a conversation (an address of a
@@ -100,17 +103,22 @@ export function toOpenAI(conversation: Conversation): OpenAIMessage[] {
 
 /**
  * The conversation that messages of the AI SDK hold. What a page keeps (`UIMessage`) goes through the SDK's `convertToModelMessages` first. Reasoning is
- * left out; what else has no place in a conversation is an `InputError` that names the message.
+ * left out. Words stand for what has no place in a conversation: for files and for pictures that are addresses, for a call that was denied, and for one
+ * that was cut off. What the provider's own tools did is a call like any other. What is no message of the SDK is an `InputError` that names it.
  */
 export function fromModelMessages(messages: readonly unknown[]): Conversation {
   return read(messages, (message, at, into) => {
     const { role, content } = message;
     if (role === "system") return into.system(text(content, `${at}.content`), at);
-    if (role === "user") return into.says("user", seen(content, `${at}.content`, modelImage));
+    if (role === "user") return into.says("user", seen(content, `${at}.content`, modelSeen));
     if (role === "tool") {
       for (const [index, part] of list(content, `${at}.content`).entries()) {
         const here = `${at}.content[${index}]`;
-        const { type, toolCallId, output } = object(part, here);
+        const { type, toolCallId, output, ...rest } = object(part, here);
+        if (type === "tool-approval-response") {
+          if (rest.approved === false) into.denied(text(rest.approvalId, `${here}.approvalId`), deniedBecause(rest.reason));
+          continue;
+        }
         if (type !== "tool-result") throw wrong(`${here}.type`, `is ${shown(type)}; a tool's answer is a "tool-result"`);
         into.result(text(toolCallId, `${here}.toolCallId`), modelOutput(output, `${here}.output`), here);
       }
@@ -118,9 +126,36 @@ export function fromModelMessages(messages: readonly unknown[]): Conversation {
     }
     if (role !== "assistant") throw unknownRole(role, at, "system, user, assistant and tool");
     if (typeof content === "string") return into.says("model", words([content]));
-    const parts = list(content, `${at}.content`).flatMap((part, index) => modelPart(part, `${at}.content[${index}]`));
-    return into.says("model", parts);
-  });
+    let parts: Part[] = [];
+    let says = (some: Part[]): void => into.says("model", some);
+    for (const [index, part] of list(content, `${at}.content`).entries()) {
+      const here = `${at}.content[${index}]`;
+      const { type, toolCallId, toolName, output, approvalId } = object(part, here);
+      if (type === "tool-approval-request") {
+        into.asks(text(approvalId, `${here}.approvalId`), text(toolCallId, `${here}.toolCallId`));
+      } else if (type === "tool-result") {
+        // A tool of the provider ran in the middle of the answer.
+        const given = modelOutput(output, `${here}.output`);
+        if (parts.some((one) => one.type === "toolCall" && one.id === toolCallId)) {
+          says(parts);
+          says = (some) => into.saysMore(some);
+          parts = [];
+        }
+        if (into.hasOpen(toolCallId)) into.result(text(toolCallId, `${here}.toolCallId`), given, here);
+        else parts.push(...words([`[${text(toolName, `${here}.toolName`)} gave: ${"error" in given ? given.error : JSON.stringify(given.output)}]`]));
+      } else {
+        parts.push(...modelPart(part, here));
+      }
+    }
+    return says(parts);
+  }, CUT_OFF);
+}
+
+/** What stands for the result of a call that has none. */
+const CUT_OFF = "The call was cut off before it had a result.";
+
+function deniedBecause(reason: unknown): string {
+  return typeof reason === "string" && reason !== "" ? `The user did not allow this call: ${reason}` : "The user did not allow this call.";
 }
 
 /** The same conversation as messages of the AI SDK. What a model wants back (`opaque`) is left out. */
@@ -144,8 +179,16 @@ export function toModelMessages(conversation: Conversation): ModelMessage[] {
 class Reader {
   readonly messages: Message[] = [];
   instruction: string | undefined;
-  /** The calls of the last answer that have no result yet, in order, and the results that came for them. */
-  #open: { call: ToolCall; result?: ToolResult }[] = [];
+  /** The calls of the last answer, in order, and the results that came for them. */
+  #open: { call: ToolCall; result?: ToolResult; isDenied?: boolean }[] = [];
+  /** The calls whose permission was asked, by the number of the question. */
+  readonly #asked = new Map<string, string>();
+  readonly #cutOff: string | undefined;
+
+  /** @param cutOff What a call without a result gets as its error; without it such a call is an `InputError`. */
+  constructor(cutOff?: string) {
+    this.#cutOff = cutOff;
+  }
 
   system(words: string, at: string): void {
     if (this.messages.length > 0 || this.#open.length > 0) throw wrong(at, "is a system message in the middle of the conversation; only the first messages may be such");
@@ -155,31 +198,60 @@ class Reader {
   says(role: "user" | "model", parts: Part[]): void {
     this.settle();
     this.messages.push({ role, parts });
+    this.#opens(parts);
+  }
+
+  /** Goes on with the model's answer: behind the results that it has already, or, if one is still to come, before them. */
+  saysMore(parts: Part[]): void {
+    if (parts.length === 0) return;
+    if (this.#open.every(({ result }) => result !== undefined)) return this.says("model", parts);
+    this.messages.at(-1)?.parts.push(...parts);
+    this.#opens(parts);
+  }
+
+  #opens(parts: readonly Part[]): void {
     for (const part of parts) {
       if (part.type === "toolCall") this.#open.push({ call: part });
     }
   }
 
+  asks(approval: string, id: string): void {
+    this.#asked.set(approval, id);
+  }
+
+  denied(approval: string, error: string): void {
+    const open = this.#open.find(({ call }) => call.id === this.#asked.get(approval));
+    if (open === undefined || open.result !== undefined) return;
+    open.result = { id: open.call.id, name: open.call.name, error };
+    open.isDenied = true;
+  }
+
+  hasOpen(id: unknown): boolean {
+    return this.#open.some(({ call }) => call.id === id);
+  }
+
   result(id: string, outcome: { output: unknown } | { error: string }, at: string): void {
     const open = this.#open.find(({ call }) => call.id === id);
     if (open === undefined) throw wrong(at, `answers the call ${shown(id)}, which the answer before it does not have`);
-    if (open.result !== undefined) throw wrong(at, `answers the call ${shown(id)} a second time`);
+    if (open.result !== undefined && !open.isDenied) throw wrong(at, `answers the call ${shown(id)} a second time`);
     open.result = { id, name: open.call.name, ...outcome };
+    open.isDenied = false;
   }
 
   /** Adds the results of the last answer's calls, in the order of the calls. */
   settle(): void {
     const parts = this.#open.map(({ call, result }, index) => {
-      if (result === undefined) throw wrong(`messages`, `have no result for the call ${shown(call.id)} (${call.name}), number ${index + 1} of its answer`);
-      return { type: "toolResult" as const, ...result };
+      if (result !== undefined) return { type: "toolResult" as const, ...result };
+      if (this.#cutOff !== undefined) return { type: "toolResult" as const, id: call.id, name: call.name, error: this.#cutOff };
+      throw wrong(`messages`, `have no result for the call ${shown(call.id)} (${call.name}), number ${index + 1} of its answer`);
     });
     this.#open = [];
     if (parts.length > 0) this.messages.push({ role: "tool", parts });
   }
 }
 
-function read(messages: unknown, take: (message: Record<string, unknown>, at: string, into: Reader) => void): Conversation {
-  const into = new Reader();
+function read(messages: unknown, take: (message: Record<string, unknown>, at: string, into: Reader) => void, cutOff?: string): Conversation {
+  const into = new Reader(cutOff);
   for (const [index, message] of list(messages, "messages").entries()) take(object(message, `messages[${index}]`), `messages[${index}]`, into);
   into.settle();
   return { ...(into.instruction !== undefined && { system: into.instruction }), messages: into.messages };
@@ -201,10 +273,12 @@ function openAICall(call: unknown, at: string): Part {
 function modelPart(part: unknown, at: string): Part[] {
   const { type, ...rest } = object(part, at);
   if (type === "text") return words([text(rest.text, `${at}.text`)]);
-  if (type === "reasoning") return [];
+  if (type === "reasoning" || type === "reasoning-file" || type === "custom") return [];
+  if (type === "file") return words([attached("file", rest)]);
   if (type !== "tool-call") throw wrong(`${at}.type`, `is ${shown(type)}; a conversation holds words and calls only`);
   if (!("input" in rest) && "args" in rest) throw wrong(`${at}.args`, "is of an AI SDK before version 5; its calls have `input` now");
-  const args = object(rest.input ?? {}, `${at}.input`);
+  // A tool of the provider's may take anything, and a call that was cut off may hold a piece of its input.
+  const args = isObject(rest.input) ? rest.input : rest.input == null ? {} : { input: rest.input };
   return [{ type: "toolCall", id: text(rest.toolCallId, `${at}.toolCallId`), name: text(rest.toolName, `${at}.toolName`), args }];
 }
 
@@ -214,13 +288,17 @@ function modelOutput(output: unknown, at: string): { output: unknown } | { error
   if (type === "json") return { output: value ?? null };
   if (type === "error-text") return { error: text(value, `${at}.value`) };
   if (type === "error-json") return { error: JSON.stringify(value) };
-  if (type === "content") return { output: texts(value, `${at}.value`).join("") };
+  if (type === "execution-denied") return { error: deniedBecause(object(output, at).reason) };
+  if (type === "content") {
+    const parts = list(value, `${at}.value`).map((part, index) => object(part, `${at}.value[${index}]`));
+    return { output: parts.map((part, index) => (part.type === "text" ? text(part.text, `${at}.value[${index}].text`) : attached("file", part))).join("") };
+  }
   throw wrong(`${at}.type`, `is ${shown(type)}; a conversation holds text, JSON and errors`);
 }
 
 function outputOf(result: ToolResult): ModelToolResult["output"] {
   if ("error" in result) return { type: "error-text", value: result.error };
-  return typeof result.output === "string" ? { type: "text", value: result.output } : { type: "json", value: result.output };
+  return typeof result.output === "string" ? { type: "text", value: result.output } : { type: "json", value: result.output as Json };
 }
 
 /** The words of a result as the module writes them to a provider. */
@@ -243,11 +321,12 @@ function texts(content: unknown, at: string, first = 0): string[] {
 }
 
 /** The words and images of a user. */
-function seen(content: unknown, at: string, image: (part: Record<string, unknown>, at: string) => Image | undefined): Part[] {
+function seen(content: unknown, at: string, image: (part: Record<string, unknown>, at: string) => Image | string | undefined): Part[] {
   if (!Array.isArray(content)) return words(texts(content, at));
   return content.flatMap((part: unknown, index): Part[] => {
     const here = `${at}[${index}]`;
     const found = image(object(part, here), here);
+    if (typeof found === "string") return words([found]);
     return found === undefined ? words(texts([part], at, index)) : [{ type: "image", ...found }];
   }).reduce<Part[]>((parts, part) => {
     const last = parts.at(-1);
@@ -262,9 +341,38 @@ function openAIImage({ type, image_url }: Record<string, unknown>, at: string): 
   return imageOf(object(image_url, `${at}.image_url`).url, undefined, `${at}.image_url.url`);
 }
 
-function modelImage({ type, image, data, mediaType }: Record<string, unknown>, at: string): Image | undefined {
-  if (type === "image") return imageOf(image, mediaType, `${at}.image`);
-  return type === "file" ? imageOf(data, mediaType, `${at}.data`) : undefined;
+/** An image of the user's, or words that stand for a file and for an image that is not here or of another kind. */
+function modelSeen(part: Record<string, unknown>, at: string): Image | string | undefined {
+  const { type, mediaType } = part;
+  if (type !== "image" && type !== "file") return undefined;
+  const given = type === "image" ? part.image : part.data;
+  // Version 7 of the SDK says of a file's content what it is.
+  const content = isObject(given) && typeof given.type === "string" ? given : { type: "data", data: given };
+  if (content.type === "text") return text(content.text, `${at}.data.text`);
+  const data = content.type === "url" ? content.url : content.data;
+  const isHere = data instanceof ArrayBuffer || data instanceof Uint8Array || data instanceof URL || typeof data === "string";
+  if (!isHere && content.type === "data" && !isObject(data)) throw mistyped(`${at}.${type === "image" ? "image" : "data"}`, "base64, bytes or a URL", data);
+  if (isHere) {
+    try {
+      return imageOf(data, mediaType, at);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+    }
+  }
+  return attached(type, part);
+}
+
+/** Words that stand for something that the conversation does not hold. */
+function attached(kind: "image" | "file", { filename, mediaType, data, image, url }: Record<string, unknown>): string {
+  const content = image ?? data ?? url;
+  const address = isObject(content) && content.type === "url" ? content.url : content;
+  const where = address instanceof URL ? address.href : typeof address === "string" ? address : "";
+  const told = [filename, mediaType, /^https?:/i.test(where) ? where : undefined].filter((one) => typeof one === "string" && one !== "");
+  return `[${kind === "image" ? "An image" : "A file"} is attached here that is not shown${told.length > 0 ? `: ${told.join(", ")}` : ""}]`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof URL) && !ArrayBuffer.isView(value) && !(value instanceof ArrayBuffer);
 }
 
 /** The beginnings of image files, in base64. */

@@ -110,6 +110,56 @@ test("images go both ways", () => {
   for (const form of forms) assert.deepEqual(fromModelMessages([{ role: "user", content: [form] }]).messages[0].parts, [image], JSON.stringify(form));
 });
 
+test("words stand for what a user attached that is no picture, or is not here", () => {
+  const pdf = { type: "file", data: "JVBERi0=", mediaType: "application/pdf", filename: "report.pdf" };
+  const cases = [
+    [pdf, "[A file is attached here that is not shown: report.pdf, application/pdf]"],
+    [{ ...pdf, data: new Uint8Array(4), filename: undefined }, "[A file is attached here that is not shown: application/pdf]"],
+    [{ ...pdf, data: { type: "data", data: "JVBERi0=" } }, "[A file is attached here that is not shown: report.pdf, application/pdf]"],
+    [{ ...pdf, data: { type: "url", url: new URL("https://example.org/r.pdf") } }, "[A file is attached here that is not shown: report.pdf, application/pdf, https://example.org/r.pdf]"],
+    [{ ...pdf, data: { type: "text", text: "what it says" } }, "what it says"],
+    [{ ...pdf, data: { type: "reference", reference: {} } }, "[A file is attached here that is not shown: report.pdf, application/pdf]"],
+    [{ type: "image", image: new URL("https://example.org/a.png") }, "[An image is attached here that is not shown: https://example.org/a.png]"],
+    [{ type: "image", image: "AAAA", mediaType: "image/tiff" }, "[An image is attached here that is not shown: image/tiff]"],
+  ];
+  for (const [part, said] of cases) {
+    assert.deepEqual(fromModelMessages([{ role: "user", content: [text("see: "), part] }]).messages[0].parts, [text(`see: ${said}`)]);
+  }
+  const image = { type: "image", image: { type: "data", data: "iVBORw0KGgo=" }, mediaType: "image/png" };
+  assert.deepEqual(fromModelMessages([{ role: "user", content: [image] }]).messages[0].parts, [{ type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }]);
+});
+
+test("a conversation of the AI SDK in which calls were denied, cut off or run by the provider is taken whole", () => {
+  const call = (id, more) => ({ type: "tool-call", toolCallId: id, toolName: "ls", input: {}, ...more });
+  const result = (id, output) => ({ type: "tool-result", toolCallId: id, toolName: "ls", output });
+  const results = (messages) => fromModelMessages(messages).messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "toolResult")).map(({ id, output, error }) => [id, output ?? error]);
+  const denied = "The user did not allow this call: not now";
+  const ask = { type: "tool-approval-request", approvalId: "q", toolCallId: "a" };
+  const no = { type: "tool-approval-response", approvalId: "q", approved: false, reason: "not now" };
+  const user = { role: "user", content: "well" };
+  assert.deepEqual(results([{ role: "assistant", content: [call("a"), ask] }, { role: "tool", content: [no] }, user]), [["a", denied]]);
+  const both = [no, result("a", { type: "execution-denied", reason: "not now" })];
+  assert.deepEqual(results([{ role: "assistant", content: [call("a"), ask] }, { role: "tool", content: both }]), [["a", denied]]);
+  const yes = [{ ...no, approved: true }, result("a", { type: "text", value: "done" })];
+  assert.deepEqual(results([{ role: "assistant", content: [call("a"), ask] }, { role: "tool", content: yes }]), [["a", "done"]]);
+  const cut = "The call was cut off before it had a result.";
+  assert.deepEqual(results([{ role: "assistant", content: [call("a", { input: '{"path": "s' }), call("b")] }, { role: "tool", content: [result("b", { type: "text", value: "x" })] }, user]), [["a", cut], ["b", "x"]]);
+
+  const [search, found] = [call("p", { providerExecuted: true }), result("p", { type: "json", value: [{ url: "https://example.org" }] })];
+  const roles = (content, ...more) => fromModelMessages([{ role: "assistant", content }, ...more]).messages.map(({ role, parts }) => [role, ...parts.map(({ type, id }) => id ?? type)]);
+  assert.deepEqual(roles([text("I look."), search, found, text("It is there.")]), [["model", "text", "p"], ["tool", "p"], ["model", "text"]]);
+  // A call of the page's own is answered later, so nothing may stand between it and its result.
+  const own = { role: "tool", content: [result("a", { type: "text", value: "x" })] };
+  assert.deepEqual(roles([call("a"), search, found, text("And?")], own), [["model", "a", "p", "text"], ["tool", "a", "p"]]);
+  assert.deepEqual(roles([found]), [["model", "text"]]);
+  const parts = [{ type: "reasoning", text: "hm" }, { type: "reasoning-file", data: "", mediaType: "image/png" }, { type: "custom", kind: "a.b" }, { type: "file", data: "", mediaType: "image/png" }];
+  assert.deepEqual(roles(parts), [["model", "text"]]);
+  const content = { type: "content", value: [text("one "), { type: "image-data", data: "AAAA", mediaType: "image/png" }, { type: "file-url", url: "https://example.org/x" }] };
+  assert.deepEqual(results([{ role: "assistant", content: [call("a")] }, { role: "tool", content: [result("a", content)] }]), [
+    ["a", "one [A file is attached here that is not shown: image/png][A file is attached here that is not shown: https://example.org/x]"],
+  ]);
+});
+
 test("an engine takes what comes out", () => {
   const { messages } = fromOpenAI(openAI.slice(1));
   assert.deepEqual(JSON.parse(new Wire({ provider: "anthropic" }).encode({ model: "m", messages, tools: [], thinking: false }).body).messages.length, 5);
@@ -125,9 +175,8 @@ test("what has no place in a conversation is told by its place", () => {
     [fromOpenAI, [{ role: "user", content: [{ type: "input_audio" }] }], "messages[0].content[0].type"],
     [fromOpenAI, [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://example.org/a.png" } }] }], "messages[0].content[0].image_url.url"],
     [fromOpenAI, [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/tiff;base64,AAAA" } }] }], "messages[0].content[0].image_url.url"],
-    [fromModelMessages, [{ role: "user", content: [{ type: "image", image: "AAAA" }] }], "messages[0].content[0].image"],
-    [fromModelMessages, [{ role: "user", content: [{ type: "image", image: new URL("https://example.org/a.png") }] }], "messages[0].content[0].image"],
-    [fromModelMessages, [{ role: "user", content: [{ type: "file", data: "AAAA", mediaType: "application/pdf" }] }], "messages[0].content[0].data"],
+    [fromModelMessages, [{ role: "user", content: [{ type: "image", image: 7 }] }], "messages[0].content[0].image"],
+    [fromModelMessages, [{ role: "user", content: [{ type: "file" }] }], "messages[0].content[0].data"],
     [fromOpenAI, [{ role: "user", content: "a" }, { role: "system", content: "b" }], "messages[1]"],
     [fromOpenAI, [call, openAI[3]], "messages"],
     [fromOpenAI, [call, openAI[3], openAI[3]], "messages[2]"],
@@ -135,7 +184,7 @@ test("what has no place in a conversation is told by its place", () => {
     [fromOpenAI, [{ role: "assistant", content: null, function_call: {} }], "messages[0].function_call"],
     [fromOpenAI, [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "ls", arguments: "{" } }] }], "messages[0].tool_calls[0].function.arguments"],
     [fromOpenAI, [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "ls", arguments: "[]" } }] }], "messages[0].tool_calls[0].function.arguments"],
-    [fromModelMessages, [{ role: "assistant", content: [{ type: "file" }] }], "messages[0].content[0].type"],
+    [fromModelMessages, [{ role: "assistant", content: [{ type: "image" }] }], "messages[0].content[0].type"],
     [fromModelMessages, [{ role: "assistant", content: [{ type: "tool-call", toolCallId: "a", toolName: "ls", args: {} }] }], "messages[0].content[0].args"],
     [fromModelMessages, [{ role: "tool", content: [{ type: "text", text: "" }] }], "messages[0].content[0].type"],
   ];

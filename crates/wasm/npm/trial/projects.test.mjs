@@ -34,10 +34,14 @@ test("Vite: built, in a browser", async () => {
   }
 });
 
-for (const [resolution, config] of [["node16", "tsconfig.json"], ["bundler", "tsconfig.bundler.json"]]) {
-  test(`TypeScript, strictly, with moduleResolution ${resolution}`, () => {
+for (const [what, config] of [
+  ["with moduleResolution node16", "types/tsconfig.json"],
+  ["with moduleResolution bundler", "types/tsconfig.bundler.json"],
+  ["beside the AI SDK in its versions 5, 6 and 7", "types-ai/tsconfig.json"],
+]) {
+  test(`TypeScript, strictly, ${what}`, () => {
     try {
-      execFileSync(join(import.meta.dirname, "node_modules/.bin/tsc"), ["-p", join(projects, "types", config)], { encoding: "utf8" });
+      execFileSync(join(import.meta.dirname, "node_modules/.bin/tsc"), ["-p", join(projects, config)], { encoding: "utf8" });
     } catch (error) {
       assert.fail(error.stdout);
     }
