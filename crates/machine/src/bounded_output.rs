@@ -5,7 +5,7 @@ use std::time::Duration;
 pub(crate) const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// The beginning and the end of an output, in memory of a fixed size.
-pub(crate) struct BoundedOutput {
+pub struct BoundedOutput {
     head: Vec<u8>,
     head_limit: usize,
     tail: VecDeque<u8>,
@@ -15,7 +15,7 @@ pub(crate) struct BoundedOutput {
 
 impl BoundedOutput {
     /// Keeps at most `limit` bytes, half from the beginning and half from the end.
-    pub(crate) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         let tail_limit = limit / 2;
         Self {
             head: Vec::new(),
@@ -26,7 +26,7 @@ impl BoundedOutput {
         }
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(first);
         let skipped = rest.len().saturating_sub(self.tail_limit);
@@ -50,7 +50,7 @@ impl BoundedOutput {
     }
 
     /// The text, and whether something is missing from it. Bytes that are not UTF-8 become U+FFFD.
-    pub(crate) fn finish(self) -> (String, bool) {
+    pub fn finish(self) -> (String, bool) {
         let Self { mut head, tail, left_out, .. } = self;
         let tail = Vec::from(tail);
         if left_out == 0 {

@@ -41,7 +41,7 @@
 #![expect(missing_docs, reason = "made for the binary; its own documentation says what a type is for")]
 
 pub mod accounts;
-mod bounded_output;
+pub mod bounded_output;
 pub mod checks;
 pub mod clock;
 pub mod config;

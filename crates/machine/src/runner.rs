@@ -228,7 +228,7 @@ impl BashRunner {
         let mut group = Some(group);
         let (_, stdout, stderr) = leader.pipes();
         let reading = async {
-            tokio::join!(read_refusal(lifeline), read_beginning(stdout, limit), read_beginning(stderr, limit))
+            tokio::join!(read_refusal(lifeline), read_ends(stdout, limit), read_ends(stderr, limit))
         };
         let mut reading = pin!(reading);
         let (mut status, mut read, mut until) = (None, None, None);
@@ -291,7 +291,7 @@ impl BashRunner {
 pub enum AttachedOutput {
     /// To the output of this process.
     Inherited,
-    /// To the caller, who gets at most so many bytes of the beginning of each stream.
+    /// To the caller, who gets at most so many bytes of each stream: its beginning and its end.
     Kept { most: usize },
 }
 
@@ -300,31 +300,29 @@ pub struct AttachedEnd {
     pub status: ExitStatus,
     /// Whether it was ended because it took too long.
     pub timed_out: bool,
-    pub output: OutputBeginning,
-    pub errors: OutputBeginning,
+    pub output: KeptOutput,
+    pub errors: KeptOutput,
 }
 
-/// The beginning of an output stream.
-pub struct OutputBeginning {
+/// The beginning and the end of an output stream.
+pub struct KeptOutput {
     pub text: String,
-    /// Whether there was more.
+    /// Whether something between them is missing, which the text says.
     pub is_cut: bool,
 }
 
-/// Reads a stream to its end, and keeps the beginning. A character that does not fit whole is left out.
-pub async fn read_beginning(stream: Option<impl AsyncRead + Unpin>, most: usize) -> OutputBeginning {
-    /// The most bytes of a character after its first.
-    const CHARACTER: usize = 3;
-    let Some(mut stream) = stream else { return OutputBeginning { text: String::new(), is_cut: false } };
-    let mut bytes = Vec::new();
-    // An error ends the reading; what was read before it is kept.
-    let _ = (&mut stream).take((most + CHARACTER) as u64).read_to_end(&mut bytes).await;
-    let more = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.unwrap_or_default();
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    let length = text.len();
-    let end = (0..=most.min(length)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-    text.truncate(end);
-    OutputBeginning { is_cut: 0 < more || end < length, text }
+/// Reads a stream to its end, and keeps at most so many bytes, half from its beginning and half from its end.
+pub async fn read_ends(stream: Option<impl AsyncRead + Unpin>, most: usize) -> KeptOutput {
+    let mut kept = BoundedOutput::new(most);
+    if let Some(mut stream) = stream {
+        let mut buffer = vec![0; 64 * 1024];
+        // An error ends the reading; what was read before it is kept.
+        while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+            kept.push(&buffer[..length]);
+        }
+    }
+    let (text, is_cut) = kept.finish();
+    KeptOutput { text, is_cut }
 }
 
 /// Why a command could not be confined; `None` if it ran. The answer comes when the command has ended.

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Run;
 
-/// The most bytes of each stream that `--json` tells, from its beginning.
+/// The most bytes of each stream that `--json` tells, half from its beginning and half from its end.
 const MOST_TOLD: usize = 64 * 1024;
 
 /// The exit code of a command that took too long, as that of `timeout`.

@@ -395,7 +395,7 @@ fn run_in_local_view(
         error => failed(error.to_string()),
     })?;
     refused.network = refused.network.max(u64::from(offline.iter().any(|listener| listener.heard)));
-    let said = said.whole()?;
+    let said = said.finish()?;
     let (view_ended, took) = (view.has_ended(), started.elapsed());
     let mut back = if view_ended {
         let why = match end {

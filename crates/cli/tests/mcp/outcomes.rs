@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{answer, call, here, speculated, speculated_by, user};
+use super::{answer, call, here, speculated, speculated_by, text, user};
 use crate::support::Session;
 
 #[test]
@@ -33,8 +33,6 @@ fn a_call_is_judged_by_the_rules_of_each_mode() {
     assert_eq!(decisions.into_iter().collect::<Vec<_>>(), ["allow", "boundary", "redirect"]);
     let listed = client.request("tools/list", json!({}));
     let judge = &listed["result"]["tools"][0];
-    let expected = json!(["allow", "redirect", "shadow", "boundary"]);
-    assert_eq!(judge["outputSchema"]["properties"]["decision"]["enum"], expected, "{judge}");
     let expected = json!(["default", "plan", "chat", "auto-edit", "yolo"]);
     assert_eq!(judge["inputSchema"]["properties"]["mode"]["enum"], expected, "{judge}");
 }
@@ -84,14 +82,15 @@ fn whether_a_command_ran_does_not_depend_on_what_it_prints() {
 }
 
 #[test]
-fn the_beginning_of_a_long_output_is_whole_characters() {
+fn both_ends_of_a_long_output_are_whole_characters() {
     let session = user();
     let mut client = here(&session);
-    // The limit is inside one of these characters, which have three bytes each.
+    // The limits are inside of these characters, which have three bytes each.
     session.write("project/long.txt", "€".repeat(30_000));
     let long = answer(&mut client, "run_read_only", json!({ "command": "cat long.txt; cat long.txt >&2" }));
     for stream in ["output", "errors"] {
-        assert_eq!(long[stream], "€".repeat(64 * 1024 / 3), "{stream}");
+        let told = long[stream].as_str().unwrap();
+        assert!(told.starts_with('€') && told.ends_with('€') && !told.contains('\u{fffd}'), "{stream}");
     }
     assert_eq!((&long["truncated"], &long["exitCode"]), (&json!(true), &json!(0)));
     session.write("project/bytes", [b'a', 0xff, b'b']);
@@ -104,7 +103,7 @@ fn status(session: &Session, id: &str) -> Value {
 }
 
 #[test]
-fn the_outcomes_of_all_other_tools_have_their_schemas() {
+fn each_other_tool_says_what_came_of_it() {
     let session = user();
     let mut client = here(&session);
     assert_eq!(answer(&mut client, "ahead_list", json!({})), json!({ "speculations": [], "notes": [] }));
@@ -131,7 +130,7 @@ fn the_outcomes_of_all_other_tools_have_their_schemas() {
     // A rule that was written since then withdraws the work.
     session.write("home/.config/headstart/config.toml", "deny = ['new.txt']");
     let withdrawn = call(&mut here(&session), "ahead_accept", json!({ "id": id }));
-    assert_eq!(withdrawn["result"]["structuredContent"]["type"], "withdrawn", "{withdrawn}");
+    assert!(text(&withdrawn).contains(r#""type":"withdrawn""#), "{withdrawn}");
     session.write("home/.config/headstart/config.toml", "");
     let id = speculated_by(&session, json!({ "file_path": "../out.txt", "content": "x" }));
     assert_eq!(status(&session, &id), "boundary");

@@ -1,4 +1,4 @@
-// The tools of `headstart mcp` by the protocol's own client, which checks each answer against the tool's schema.
+// The tools of `headstart mcp` by the protocol's own client.
 // Arguments: the folder of node_modules, the workspace, and the program.
 import { pathToFileURL } from "node:url";
 
@@ -15,9 +15,9 @@ await client.connect(new StdioClientTransport({ command: program, args: ["mcp"],
 const { tools } = await client.listTools();
 if (tools.length !== 9) throw new Error(`tools: ${tools.map((tool) => tool.name)}`);
 const call = async (name, args) => {
-  const { isError, structuredContent } = await client.callTool({ name, arguments: args });
+  const { isError, content } = await client.callTool({ name, arguments: args });
   if (isError) throw new Error(name);
-  return structuredContent;
+  return JSON.parse(content[0].text);
 };
 const expect = (is, what) => {
   if (!is) throw new Error(JSON.stringify(what));

@@ -60,7 +60,7 @@ pub(super) async fn run(args: &ShadowWarm, context: &Context) -> Result<ExitStat
     let filled =
         views.build_layers(&commands, &rules.deny, drop, &mut |stream, piece| said.take(stream, piece));
     let filled = filled.map_err(CliError::Unavailable)?;
-    let said = said.whole()?;
+    let said = said.finish()?;
     let exit_code = match filled.end {
         End::Exited { code } => Some(code),
         _ => None,

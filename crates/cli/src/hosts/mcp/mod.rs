@@ -3,6 +3,7 @@
 //! Each tool runs a command (`tools`) as a separate process (`process`). A tool and its command can therefore not
 //! differ, and a call that is no longer wanted ends with everything that it started.
 
+mod fit;
 mod process;
 mod tools;
 mod transport;
@@ -166,19 +167,19 @@ fn answer(invocation: &Invocation, ended: Result<ProcessResult, String>) -> Call
     match invocation.answer {
         OutputForm::Line | OutputForm::Lines(_) if ended.code != Some(0) => failed(&failure_text(&ended)),
         OutputForm::Line => match first_line(&ended) {
-            Some(value) => CallToolResult::structured(value),
+            Some(value) => said(&value),
             None => failed(&failure_text(&ended)),
         },
         OutputForm::Lines(name) => {
             let lines = lines(&ended);
             let notes: Vec<&str> = ended.errors.lines().collect();
-            CallToolResult::structured(json!({ name: lines, "notes": notes }))
+            said(&json!({ name: lines, "notes": notes }))
         }
         OutputForm::Outcome => match first_line(&ended) {
             Some(value) if value["type"] == "conflict" || value["type"] == "withdrawn" => {
-                CallToolResult::structured_error(value)
+                CallToolResult::error(vec![ContentBlock::text(fit::fit(&value))])
             }
-            Some(value) if value["type"] != "error" => CallToolResult::structured(value),
+            Some(value) if value["type"] != "error" => said(&value),
             _ => failed(&failure_text(&ended)),
         },
     }
@@ -206,6 +207,12 @@ fn failure_text(ended: &ProcessResult) -> String {
     }
 }
 
+/// An answer, said once: as text, which every client passes on. The same again as structured content would cost the model
+/// of some products twice.
+fn said(value: &Value) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(fit::fit(value))])
+}
+
 fn failed(why: &str) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(why)])
+    CallToolResult::error(vec![ContentBlock::text(fit::ends(why, fit::MOST))])
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use headstart_machine::runner::read_beginning;
+use headstart_machine::runner::read_ends;
 use headstart_machine::system::{Group, Lifeline, input_pipe, own_program, variables};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
@@ -69,12 +69,8 @@ impl ProcessGroups {
             // The command may end without reading its input, which is no failure.
             let _ = stdin.write_all(input.as_bytes()).await;
         };
-        let (output, errors, ended, ()) = tokio::join!(
-            read_beginning(stdout, MAX_BYTES),
-            read_beginning(stderr, MAX_BYTES),
-            leader.wait(),
-            writes
-        );
+        let (output, errors, ended, ()) =
+            tokio::join!(read_ends(stdout, MAX_BYTES), read_ends(stderr, MAX_BYTES), leader.wait(), writes);
         running.ended();
         let code = ended.map_err(|error| format!("headstart cannot be waited for: {error}"))?.code();
         let is_cut = output.is_cut || errors.is_cut;

@@ -2,11 +2,9 @@
 //! here runs anything.
 
 use std::num::NonZeroU16;
-use std::sync::Arc;
 use std::time::Duration;
 
 use headstart_machine::config;
-use headstart_tool_gate::Decision;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -204,113 +202,74 @@ pub(super) fn all() -> Vec<Tool> {
 fn of_commands() -> Vec<Tool> {
     let command = json!({ "type": "string", "description": "A line for bash" });
     let seconds = json!({ "type": "integer", "minimum": 1, "maximum": MAX_SECONDS, "default": SECONDS });
-    let found = json!({ "type": "array", "items": { "type": "object" } });
     let staged = json!({ "type": "string", "description": "Over what this speculation staged: its id, or the start of it" });
     let strings = json!({ "type": "array", "items": { "type": "string" } });
     vec![
         tool(
             "judge",
             "Says what a shell command or a tool call would do, without running it: allow (it provably only reads), redirect (it edits files of the project, which the mode allows) or boundary (it needs consent)",
-            object(
-                &json!({
-                    "command": command,
-                    "tool": { "type": "string", "description": "In place of command: the name of a tool" },
-                    "args": { "type": "object", "description": "The arguments of that tool" },
-                    "mode": { "type": "string", "enum": config::MODES },
-                }),
-                &[],
-            ),
-            object(
-                &json!({
-                    "decision": { "type": "string", "enum": Decision::ALL.map(Decision::as_str) },
-                    "reason": { "type": "string" },
-                    "detail": { "type": "string" },
-                }),
-                &["decision", "reason", "detail"],
-            ),
+            &json!({
+                "command": command,
+                "tool": { "type": "string", "description": "In place of command: the name of a tool" },
+                "args": { "type": "object", "description": "The arguments of that tool" },
+                "mode": { "type": "string", "enum": config::MODES },
+            }),
+            &[],
         ),
         tool(
             "run_read_only",
             "Runs a shell command if it provably only reads, below the kernel's walls; any other is not run, and the answer says why",
-            object(&json!({ "command": command, "timeoutSeconds": seconds }), &["command"]),
-            object(
-                &json!({
-                    "ran": { "type": "boolean" },
-                    "exitCode": { "type": ["integer", "null"] },
-                    "output": { "type": "string" },
-                    "errors": { "type": "string" },
-                    "why": { "type": "string", "description": "Why it was not run" },
-                    "truncated": { "type": "boolean" },
-                }),
-                &["ran"],
-            ),
+            &json!({ "command": command, "timeoutSeconds": seconds }),
+            &["command"],
         ),
         tool(
             "search_code",
             "Finds the places of the project that fit words, an identifier or a question best",
-            object(
-                &json!({
-                    "query": { "type": "string" },
-                    "path": { "type": "string", "description": "Only at or below this path of the project" },
-                    "limit": { "type": "integer", "minimum": 1, "maximum": u16::MAX, "default": 25 },
-                }),
-                &["query"],
-            ),
-            list("hits"),
+            &json!({
+                "query": { "type": "string" },
+                "path": { "type": "string", "description": "Only at or below this path of the project" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": u16::MAX, "default": 25 },
+            }),
+            &["query"],
         ),
         tool(
             "diagnostics",
             "Says what language servers find in files of the project, with a speculation's work in them",
-            object(&json!({ "files": strings, "id": staged }), &["files"]),
-            object(
-                &json!({ "new": found, "gone": found, "old": found, "newErrors": { "type": "integer" } }),
-                &["new", "gone", "old", "newErrors"],
-            ),
+            &json!({ "files": strings, "id": staged }),
+            &["files"],
         ),
         tool(
             "try_in_shadow",
             "Runs a shell command (a build, tests) in a copy-on-write view of the project without a network, and says what it printed and would have changed; nothing is written to the project",
-            object(&json!({ "command": command, "timeoutSeconds": seconds, "id": staged }), &["command"]),
-            object(
-                &json!({
-                    "exitCode": { "type": ["integer", "null"] },
-                    "output": { "type": "string" },
-                    "changes": { "type": "array", "items": { "type": "object" } },
-                }),
-                &["output", "changes"],
-            ),
+            &json!({ "command": command, "timeoutSeconds": seconds, "id": staged }),
+            &["command"],
         ),
     ]
 }
 
 /// The tools for stored speculations.
 fn of_records() -> Vec<Tool> {
-    let id = json!({ "type": "string", "description": "The id of a speculation, or the start of it" });
-    let with_id = || object(&json!({ "id": id }), &["id"]);
+    let id =
+        json!({ "id": { "type": "string", "description": "The id of a speculation, or the start of it" } });
     vec![
         tool(
             "ahead_list",
             "Lists the speculations that are kept for this project, the newest first",
-            object(&json!({}), &[]),
-            list("speculations"),
+            &json!({}),
+            &[],
         ),
         tool(
             "ahead_show",
             "Shows a speculation: its prompt, what was said and called, what it would change, what it cost",
-            with_id(),
-            object(&json!({ "id": { "type": "string" }, "status": { "type": "string" } }), &["id", "status"]),
+            &id,
+            &["id"],
         ),
-        tool(
-            "ahead_diff",
-            "Shows what a speculation would change, as a diff of each file",
-            with_id(),
-            list("files"),
-        ),
+        tool("ahead_diff", "Shows what a speculation would change, as a diff of each file", &id, &["id"]),
         tool(
             "ahead_accept",
             "Applies a speculation's changes to the project: all, or none where a file has changed meanwhile",
-            with_id(),
-            object(&json!({ "type": { "type": "string" }, "id": { "type": "string" } }), &["type", "id"]),
+            &id,
+            &["id"],
         )
         .with_annotations(
             ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(false),
@@ -318,23 +277,12 @@ fn of_records() -> Vec<Tool> {
     ]
 }
 
-/// The schema of an answer that has a list of this name, and remarks.
-fn list(name: &str) -> JsonObject {
-    let notes = json!({ "type": "array", "items": { "type": "string" } });
-    object(&json!({ name: { "type": "array", "items": { "type": "object" } }, "notes": notes }), &[name])
-}
-
-fn tool(name: &'static str, what: &'static str, input: JsonObject, output: JsonObject) -> Tool {
+/// A tool that only reads. Its answer has no schema, because it is text.
+fn tool(name: &'static str, what: &'static str, properties: &Value, required: &[&str]) -> Tool {
     let reads = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
-    Tool::new(name, what, input).with_raw_output_schema(Arc::new(output)).with_annotations(reads)
-}
-
-fn object(properties: &Value, required: &[&str]) -> JsonObject {
     let schema = json!({ "type": "object", "properties": properties, "required": required });
-    match schema {
-        Value::Object(schema) => schema,
-        _ => JsonObject::new(),
-    }
+    let schema = if let Value::Object(schema) = schema { schema } else { JsonObject::new() };
+    Tool::new(name, what, schema).with_annotations(reads)
 }
 
 #[cfg(test)]
@@ -401,12 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn all_tools_together_take_little_of_a_models_attention() {
+        let listed = serde_json::to_string(&all()).unwrap();
+        assert!(listed.len() < 6_000, "{} bytes", listed.len());
+    }
+
+    #[test]
     fn every_tool_that_is_offered_can_be_called_and_says_what_it_does() {
         for tool in all() {
             assert!(invocation(&tool.name, JsonObject::new()).is_some(), "{}", tool.name);
             let annotations = tool.annotations.unwrap();
             assert_eq!(annotations.read_only_hint, Some(tool.name != "ahead_accept"), "{}", tool.name);
-            assert!(tool.output_schema.is_some());
         }
     }
 }
