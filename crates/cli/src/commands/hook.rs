@@ -42,6 +42,9 @@ struct InstallReport<'a> {
     changed: bool,
     /// The command that the product starts; `None` if it does not start headstart any more.
     command: Option<&'a str>,
+    /// The file that switches all hooks of the product off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    off: Option<&'a Path>,
 }
 
 pub(crate) fn run(args: &Hook, context: &Context) -> Result<ExitStatus, CliError> {
@@ -57,20 +60,25 @@ pub(crate) fn run(args: &Hook, context: &Context) -> Result<ExitStatus, CliError
 }
 
 fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Result<(), CliError> {
-    if cfg!(windows) && !args.deny {
+    let file = settings::file(&contract.settings, scope(args), &context.environment)?;
+    let before = settings::read(&file)?;
+    // Only --uninstall takes a refusal away.
+    let keeps_deny = !args.deny && settings::denies(contract, &before);
+    let denies = args.deny || keeps_deny;
+    if cfg!(windows) && !denies {
         return Err(CliError::Unavailable(
             "on Windows a hook allows nothing, because no command can be confined there and no text is read as its \
              shell reads it; with --deny it refuses what touches denied paths"
                 .to_owned(),
         ));
     }
-    if !contract.takes_allow && !args.deny {
+    if !contract.takes_allow && !denies {
         return Err(CliError::Unavailable(format!(
             "{} asks whatever a hook allows, so this one can only refuse: use --deny as well",
             contract.product
         )));
     }
-    let flags = [(args.deny, "--deny"), (args.text, "--text"), (args.log_content, "--log-content")];
+    let flags = [(denies, "--deny"), (args.text, "--text"), (args.log_content, "--log-content")];
     let mut flags: Vec<_> = flags.into_iter().filter_map(|(is_set, flag)| is_set.then_some(flag)).collect();
     let state = state_flag(context)?;
     if let Some(folder) = &state {
@@ -82,8 +90,7 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
         }
         flags.extend(["--state-dir", folder]);
     }
-    let command = settings::command(contract, scope(args), &flags, &context.environment);
-    let file = settings::file(&contract.settings, scope(args), &context.environment)?;
+    let command = settings::command(contract, scope(args), &flags, &context.environment)?;
     let refused = |problem: Problem| problem.of_file(&file);
     let entry = settings::with_entry(contract, "", &command).map_err(refused)?.unwrap_or_default();
     if args.print {
@@ -93,7 +100,6 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
             printable(&entry)
         ));
     }
-    let before = settings::read(&file)?;
     let after = settings::with_entry(contract, &before, &command).map_err(refused)?;
     if let Some(after) = &after {
         let is_new = !file.exists();
@@ -102,14 +108,26 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
             MadeFile::of(&file, context).note();
         }
     }
+    let off = settings::switched_off(&contract.settings, &context.environment);
     if context.output.is_json() {
-        return report_install(contract, &file, after.is_some(), Some(&command));
+        let (changed, command) = (after.is_some(), Some(&*command));
+        return output::print_json(&InstallReport {
+            host: contract.name,
+            file: &file,
+            changed,
+            command,
+            off: off.as_deref(),
+        });
     }
     let shown = output::one_line(&file.display().to_string());
     let mut lines = vec![match after {
         Some(_) => format!("written to {shown}:\n{}", printable(&entry)),
         None => format!("{shown} has it already\n"),
     }];
+    lines.extend(
+        keeps_deny.then(|| "--deny was in the entry and stays; --uninstall takes it out\n".to_owned()),
+    );
+    lines.extend(off.map(|file| told_off(contract, &file)));
     lines.extend(contract.settings.remark.map(|remark| format!("{remark}\n")));
     if contract.takes_other_command && !args.text && !cfg!(windows) && !headstart_shadow::can_confine() {
         let remark = "This system cannot confine a command, so nothing will be allowed. --text allows commands as they are.";
@@ -173,7 +191,14 @@ fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Res
         made.forget();
     }
     if context.output.is_json() {
-        return report_install(contract, &file, after.is_some(), None);
+        let changed = after.is_some();
+        return output::print_json(&InstallReport {
+            host: contract.name,
+            file: &file,
+            changed,
+            command: None,
+            off: None,
+        });
     }
     let shown = output::one_line(&file.display().to_string());
     output::print(&match after {
@@ -182,13 +207,10 @@ fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Res
     })
 }
 
-fn report_install(
-    contract: &Contract,
-    file: &Path,
-    changed: bool,
-    command: Option<&str>,
-) -> Result<(), CliError> {
-    output::print_json(&InstallReport { host: contract.name, file, changed, command })
+/// That a file switches all hooks of the product off.
+fn told_off(contract: &Contract, file: &Path) -> String {
+    let file = output::one_line(&file.display().to_string());
+    format!("{} runs no hook at all: {file} says \"disableAllHooks\": true\n", contract.product)
 }
 
 fn scope(args: &Hook) -> SettingsScope {
@@ -229,6 +251,8 @@ fn check(
     }];
     lines.push(format!("  {}\n", output::one_line(why)));
     lines.extend(line.map(|line| format!("  it runs: {}\n", output::one_line(line))));
+    let off = settings::switched_off(&contract.settings, &context.environment);
+    lines.extend(off.map(|file| format!("  but {}", told_off(contract, &file))));
     if matches!(judged.answer, HookAnswer::Allow { .. }) {
         lines.push(format!(
             "  deny rules of {product}'s own are not read here, and {product} may still refuse it\n"

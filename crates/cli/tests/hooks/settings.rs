@@ -1,7 +1,7 @@
 //! Holds how the hook's entry in a product's settings is made and removed.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use serde_json::Value;
 
@@ -33,13 +33,68 @@ fn one_line_registers_and_one_takes_out() {
     assert_eq!(fs::read_to_string(&file).unwrap(), after);
     let denies = session.run(&["--json", "hook", "claude-code", "--install", "--deny"]).json().remove(0);
     assert_eq!((&denies["type"], &denies["changed"]), (&"hookSettings".into(), &true.into()));
-    assert_eq!(fs::read_to_string(&file).unwrap(), after.replace("claude-code\"", "claude-code --deny\""));
+    let refusing = after.replace("claude-code\"", "claude-code --deny\"");
+    assert_eq!(fs::read_to_string(&file).unwrap(), refusing);
+    let kept = session.run(&["hook", "claude-code", "--install"]);
+    assert!(kept.stdout.contains("--deny was in the entry and stays"), "{kept}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), refusing);
 
     session.run(&["hook", "claude-code", "--uninstall"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
     let none = session.run(&["hook", "claude-code", "--uninstall"]);
     assert!(none.stdout.contains("no hook of headstart's"), "{none}");
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn a_file_that_is_protected_stays_and_one_that_is_not_keeps_its_owner() {
+    let session = session();
+    let file = session.home().join(SETTINGS);
+    let before = "{\"model\":\"opus\"}";
+    session.write(&format!("home/{SETTINGS}"), before);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let refused = session.run(&["hook", "claude-code", "--install"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("protected against writing"), "{refused}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o444);
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    // Only root can give a file away.
+    let given = std::os::unix::fs::chown(&file, Some(12_345), Some(12_346)).is_ok();
+    session.run(&["hook", "claude-code", "--install"]);
+    let metadata = fs::metadata(&file).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
+    if given {
+        assert_eq!((metadata.uid(), metadata.gid()), (12_345, 12_346));
+    }
+    session.run(&["hook", "claude-code", "--uninstall"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+#[test]
+fn a_file_that_switches_all_hooks_off_is_named() {
+    let session = session();
+    let off = "{\"disableAllHooks\": true}";
+    for place in [format!("home/{SETTINGS}"), "project/.claude/settings.local.json".to_owned()] {
+        session.write(&place, off);
+        for arguments in [&["--install"][..], &["--check", "ls"]] {
+            let said = session.run(&[&["hook", "claude-code"], arguments].concat());
+            assert!(
+                said.stdout.contains("runs no hook at all") && said.stdout.contains("disableAllHooks"),
+                "{said}"
+            );
+        }
+        let told = session.run(&["--json", "hook", "claude-code", "--install"]).json().remove(0);
+        assert!(
+            told["off"].as_str().is_some_and(|file| file.ends_with(place.split_once('/').unwrap().1)),
+            "{told}"
+        );
+        session.write(&place, "{\"disableAllHooks\": false}");
+    }
+    let on = session.run(&["hook", "claude-code", "--install"]);
+    assert!(!on.stdout.contains("runs no hook"), "{on}");
 }
 
 #[test]

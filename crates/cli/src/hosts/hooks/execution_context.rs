@@ -17,40 +17,58 @@ use super::message::HookCall;
 const RUN_AT_START: [&str; 5] = ["BASH_ENV", "ENV", "LD_*", "DYLD_*", "SHELLOPTS"];
 
 /// Variables, or the beginnings of their names, that put functions in the place of programs, or that choose programs,
-/// files or options for programs that the gate knows.
-const CHANGE_PROGRAMS: [&str; 31] = [
-    "BASH_FUNC_*",
-    "GIT_*",
-    "POSIXLY_CORRECT",
-    "GREP_*",
-    "BASHOPTS",
-    "BASH_COMPAT",
-    "BASH_XTRACEFD",
-    "CDPATH",
-    "GLOBIGNORE",
-    "EXECIGNORE",
-    "IFS",
-    "GCONV_PATH",
-    "GETCONF_DIR",
-    "NLSPATH",
-    "MALLOC_TRACE",
-    "AWKPATH",
-    "AWKLIBPATH",
-    "GAWK_*",
-    "PERL5*",
-    "PERLLIB",
-    "PERL_*",
-    "TAR_OPTIONS",
-    "GZIP",
-    "BZIP*",
-    "XZ_*",
-    "ZSTD_*",
-    "ZIP*",
-    "UNZIP*",
-    "RIPGREP_CONFIG_PATH",
-    "BAT_*",
-    "MAGIC",
+/// files or options for programs that the gate knows, each with the programs that read it. None: the shell does, or
+/// any program may.
+const CHANGE_PROGRAMS: [(&[&str], &[&str]); 11] = [
+    (
+        &[
+            "BASH_FUNC_*",
+            "POSIXLY_CORRECT",
+            "BASHOPTS",
+            "BASH_COMPAT",
+            "BASH_XTRACEFD",
+            "CDPATH",
+            "GLOBIGNORE",
+            "EXECIGNORE",
+            "IFS",
+            "GCONV_PATH",
+            "NLSPATH",
+            "MALLOC_TRACE",
+        ],
+        &[],
+    ),
+    (&["GIT_*"], &["git", "bat", "batcat", "rg", "fd", "fdfind"]),
+    (&["GREP_*"], &["grep", "egrep", "fgrep", "z*", "xz*", "bz*", "lz*"]),
+    (&["GETCONF_DIR"], &["getconf"]),
+    (&["AWKPATH", "AWKLIBPATH", "GAWK_*"], &["awk", "gawk", "mawk", "nawk", "original-awk"]),
+    // A program that is a script in Perl is not known by its name.
+    (&["PERL5*", "PERLLIB", "PERL_*"], &[]),
+    (&["TAR_OPTIONS"], &["tar"]),
+    (
+        &["GZIP", "BZIP*", "XZ_*", "ZSTD_*", "ZIP*", "UNZIP*"],
+        &["tar", "gzip", "gunzip", "z*", "xz*", "bz*", "bunzip2", "lz*", "un*"],
+    ),
+    (&["RIPGREP_CONFIG_PATH"], &["rg"]),
+    (&["BAT_*"], &["bat", "batcat"]),
+    (&["MAGIC"], &["file"]),
 ];
+
+/// As a row of [`CHANGE_PROGRAMS`]. A second agent of the user's needs what they say, so it is none.
+const OF_OPENSSL: (&[&str], &[&str]) = (&["OPENSSL_*"], &["openssl"]);
+
+/// Variables of git that only choose who is asked for a password, who edits a message and whose name stands in a
+/// commit. What is allowed does none of these.
+const OF_COMMITS: [&str; 6] = [
+    "GIT_ASKPASS",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_AUTHOR_*",
+    "GIT_COMMITTER_*",
+    "GIT_TERMINAL_PROMPT",
+];
+
+/// Settings of git that only forbid something.
+const FORBIDDING: [(&str, &str); 2] = [("safe.bareRepository", "explicit"), ("protocol.allow", "never")];
 
 /// A path through more links than this is not followed, as the system does not follow one through 40.
 const MAX_LINKS: usize = 40;
@@ -140,7 +158,9 @@ pub(crate) fn of_text(
             "which shell of Windows runs it is not known, and the gate reads a text as bash does".to_owned(),
         );
     }
-    if let Some(found) = environment.names().find(|name| changes_commands(name)) {
+    let changes =
+        |name: &&str| fits(name, &RUN_AT_START) || changes_one_of(name, &judged.programs, environment);
+    if let Some(found) = environment.names().find(changes) {
         return Some(format!("the variable {found} may change what the command does"));
     }
     if !contract.runs_bash {
@@ -181,7 +201,47 @@ pub(crate) fn of_programs(path: &OsStr, programs: &[String], root: &Path) -> Opt
 
 /// Whether a variable of this name may change what a command does.
 pub(crate) fn changes_commands(name: &str) -> bool {
-    fits(name, &RUN_AT_START) || fits(name, &CHANGE_PROGRAMS)
+    fits(name, &RUN_AT_START) || CHANGE_PROGRAMS.iter().any(|(variables, _)| fits(name, variables))
+}
+
+/// Whether a variable may change what one of these programs does.
+fn changes_one_of(name: &str, programs: &[String], environment: &Environment) -> bool {
+    let mut rows = CHANGE_PROGRAMS.iter().chain([&OF_OPENSSL]).filter(|(variables, _)| fits(name, variables));
+    let is_read = |(_, readers): &(&[&str], &[&str])| {
+        readers.is_empty() || programs.iter().any(|program| fits(program, readers))
+    };
+    rows.any(is_read) && !is_harmless(name, environment)
+}
+
+/// Whether the value of a variable is known to change nothing of what a command that only reads does.
+fn is_harmless(name: &str, environment: &Environment) -> bool {
+    let value = environment.get(name).and_then(OsStr::to_str);
+    match name {
+        "GIT_PAGER" => value == Some("cat"),
+        "GIT_OPTIONAL_LOCKS" => value == Some("0"),
+        "GREP_COLOR" | "GREP_COLORS" => true,
+        name if fits(name, &OF_COMMITS) => true,
+        name if name.starts_with("GIT_CONFIG_") => only_forbids(environment),
+        _ => false,
+    }
+}
+
+/// Whether all settings that variables give to git only forbid something.
+fn only_forbids(environment: &Environment) -> bool {
+    let text = |name: &str| environment.get(name).and_then(OsStr::to_str);
+    let numbered = ["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_*", "GIT_CONFIG_VALUE_*"];
+    if environment.names().any(|name| name.starts_with("GIT_CONFIG") && !fits(name, &numbered)) {
+        return false;
+    }
+    let count =
+        text("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).filter(|count| *count < 16);
+    count.is_some_and(|count| {
+        (0..count).all(|place| {
+            let key = text(&format!("GIT_CONFIG_KEY_{place}")).unwrap_or_default();
+            let value = text(&format!("GIT_CONFIG_VALUE_{place}")).unwrap_or_default();
+            FORBIDDING.iter().any(|(known, only)| known.eq_ignore_ascii_case(key) && *only == value)
+        })
+    })
 }
 
 /// Whether the authors of the project can put programs into a folder of the search path. `root` is the
@@ -261,12 +321,82 @@ mod tests {
         variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
+    fn judged(command: &str) -> ElsewhereVerdict {
+        let call = serde_json::json!({ "command": command });
+        Gate::new().judge_elsewhere(
+            call.as_object().unwrap(),
+            "/ws",
+            &GateContext { workspace: "/ws".to_owned(), ..GateContext::default() },
+        )
+    }
+
+    #[test]
+    fn a_variable_counts_where_a_program_of_the_command_reads_it() {
+        let (copilot, project) = (contract("copilot").unwrap(), Path::new("/home/me/project"));
+        let counts = |variables: &[(&str, &str)], command: &str| {
+            let all: Vec<_> = variables.iter().copied().chain([("PATH", "/usr/bin:/bin")]).collect();
+            of_text(copilot, &environment(&all), project, &judged(command)).is_some()
+        };
+        let of_copilot = [
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+            ("GIT_CONFIG_VALUE_0", "explicit"),
+        ];
+        let of_editor = [("GIT_ASKPASS", "/opt/code/askpass.sh"), ("GIT_EDITOR", "code --wait")];
+        for variables in [&of_copilot[..], &of_editor, &[("GIT_PAGER", "cat")]] {
+            for command in ["wc -l a.txt", "grep -rn x src", "git log", "bat a.txt"] {
+                assert!(!counts(variables, command), "{variables:?}: {command}");
+            }
+        }
+        let other = |place: &str, key: &str, value: &str| {
+            let key_name = format!("GIT_CONFIG_KEY_{place}");
+            let value_name = format!("GIT_CONFIG_VALUE_{place}");
+            let variables = [("GIT_CONFIG_COUNT", "2"), (&*key_name, key), (&*value_name, value)];
+            let all: Vec<_> = of_copilot[1..].iter().copied().chain(variables).collect();
+            counts(&all, "git log")
+        };
+        assert!(other("1", "core.fsmonitor", "./evil"));
+        assert!(other("1", "core.pager", "./evil"));
+        assert!(other("1", "safe.bareRepository", "all"));
+        assert!(other("2", "safe.bareRepository", "explicit"), "a setting that is counted is missing");
+        assert!(!other("1", "SAFE.barerepository", "explicit"));
+        for (variable, value, read_by, not_by) in [
+            ("GIT_DIR", "/tmp/x", "git log", "wc -l a.txt"),
+            ("GIT_CONFIG_GLOBAL", "/tmp/x", "git log", "wc -l a.txt"),
+            ("GIT_CONFIG_PARAMETERS", "'core.pager'='x'", "git log", "cat a.txt"),
+            ("GIT_EXTERNAL_DIFF", "./evil", "git diff", "diff a b"),
+            ("GREP_OPTIONS", "-f/etc/passwd", "cat a | grep x", "cat a"),
+            ("GREP_OPTIONS", "-f/etc/passwd", "zgrep x a.gz", "cat a"),
+            ("TAR_OPTIONS", "--to-command=x", "tar tf a.tar", "cat a.txt"),
+            ("RIPGREP_CONFIG_PATH", "x", "rg x", "grep x a"),
+            ("AWKPATH", "x", "awk '{print}' a", "sed -n 1p a"),
+            ("GZIP", "-k", "zcat a.gz", "wc -l a"),
+            ("GZIP", "-k", "tar tzf a.tgz", "wc -l a"),
+            ("OPENSSL_CONF", "./evil.cnf", "openssl version", "sha256sum a"),
+            ("MAGIC", "x", "file a", "stat a"),
+            ("BAT_CONFIG_PATH", "x", "bat a", "cat a"),
+        ] {
+            assert!(counts(&[(variable, value)], read_by), "{variable}: {read_by}");
+            assert!(!counts(&[(variable, value)], not_by), "{variable}: {not_by}");
+        }
+        for (variable, value) in [
+            ("BASH_ENV", "x"),
+            ("LD_PRELOAD", "x.so"),
+            ("BASH_FUNC_wc%%", "() { touch x; }"),
+            ("PERL5OPT", "-Mx"),
+            ("POSIXLY_CORRECT", "1"),
+            ("IFS", "x"),
+        ] {
+            assert!(counts(&[(variable, value)], "wc -l a.txt"), "{variable}");
+        }
+    }
+
     #[test]
     fn what_changes_a_text_keeps_it_from_running_as_it_is() {
         let bash = [("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/bash")];
         let (codex, qwen) = (contract("codex").unwrap(), contract("qwen-code").unwrap());
         let project = Path::new("/home/me/project");
-        let judged = Gate::new().judge_elsewhere(&serde_json::Map::new(), ".", &GateContext::default());
+        let judged = judged("grep -c x a.txt; tar tf a.tar; git log");
         assert_eq!(of_text(codex, &environment(&bash), project, &judged), None);
         for (name, value) in [
             ("BASH_ENV", "/home/me/.env.sh"),

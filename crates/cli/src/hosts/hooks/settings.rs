@@ -1,6 +1,8 @@
 //! The entry of a hook in a product's settings. Everything else in the file stays unchanged, including comments and
 //! blanks.
 
+mod one_line;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -79,36 +81,89 @@ pub(crate) fn command(
     scope: SettingsScope,
     flags: &[&str],
     environment: &Environment,
-) -> String {
+) -> Result<String, CliError> {
+    let own = || own_path(&std::env::current_exe().unwrap_or_default(), environment);
     let program = match scope {
         SettingsScope::Project => "headstart".to_owned(),
         // Quotes and slashes that both shells of Windows take.
         SettingsScope::User if cfg!(windows) => {
-            let own = own_path(environment).to_string_lossy().replace('\\', "/");
+            let own = own()?.to_string_lossy().replace('\\', "/");
             let words = [&["hook", contract.name], flags].concat();
-            return format!("\"{own}\" {}", words.join(" "));
+            return Ok(format!("\"{own}\" {}", words.join(" ")));
         }
-        SettingsScope::User => own_path(environment).to_string_lossy().into_owned(),
+        SettingsScope::User => own()?.to_string_lossy().into_owned(),
     };
-    shell_line([program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied()))
+    Ok(shell_line([program.as_str(), "hook", contract.name].into_iter().chain(flags.iter().copied())))
+}
+
+/// Whether an entry of headstart's in this text refuses what a deny rule covers. Nothing but taking it out ends that.
+pub(crate) fn denies(contract: &Contract, text: &str) -> bool {
+    let Ok(root) = parse(split_mark(text).1) else { return false };
+    let Some(hooks) = root.object_value().and_then(|object| object.object_value("hooks")) else {
+        return false;
+    };
+    let lists = contract.events.iter().filter_map(|(event, _)| hooks.array_value(event));
+    lists.flat_map(|list| own_entries(contract, &list)).any(|own| {
+        own.text.decoded_value().is_ok_and(|command| command.split_whitespace().any(|word| word == "--deny"))
+    })
+}
+
+/// The settings file by which the product runs no hook at all, if there is one: `disableAllHooks`.
+pub(crate) fn switched_off(settings: &SettingsFile, environment: &Environment) -> Option<PathBuf> {
+    let of_scope = |scope| file(settings, scope, environment).ok();
+    let project = of_scope(SettingsScope::Project);
+    let local = project.as_ref().map(|file| file.with_extension("local.json"));
+    let mut files = [of_scope(SettingsScope::User), project, local].into_iter().flatten();
+    files.find(|file| {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let root = parse(split_mark(&text).1).ok().and_then(|root| root.object_value());
+        let value = root.and_then(|object| object.get("disableAllHooks")?.value());
+        value.and_then(|value| value.as_boolean_lit()).is_some_and(|value| value.value())
+    })
+}
+
+/// A text's byte order mark, and the text behind it.
+fn split_mark(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
 /// The path at which the search path finds this program, because that one stays the same when a newer version is
 /// installed; otherwise the path of this executable.
-fn own_path(environment: &Environment) -> PathBuf {
-    let own = std::env::current_exe().unwrap_or_default();
+fn own_path(own: &Path, environment: &Environment) -> Result<PathBuf, CliError> {
     let path = environment.get("PATH").unwrap_or_default();
-    let real = own.canonicalize().unwrap_or_else(|_| own.clone());
-    let found = std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .filter_map(|folder| program_at(&folder.join("headstart")))
-        .find(|file| file.canonicalize().is_ok_and(|found| found == real));
-    found.unwrap_or(own)
+    let real = own.canonicalize().unwrap_or_else(|_| own.to_owned());
+    let mut found = std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute() && !is_cleared(folder))
+        .filter_map(|folder| program_at(&folder.join("headstart")));
+    if is_cleared(own) {
+        // An installed launcher starts the same program, and stays.
+        return found.next().ok_or_else(|| {
+            CliError::Unavailable(format!(
+                "this headstart is at {}, which a package manager takes away again, and the hook with it; install headstart for good, \
+                 so that PATH finds it, and try again",
+                own.display()
+            ))
+        });
+    }
+    Ok(found
+        .find(|file| file.canonicalize().is_ok_and(|found| found == real))
+        .unwrap_or_else(|| own.to_owned()))
+}
+
+/// Whether a path lies in a folder that a package manager makes and clears.
+fn is_cleared(path: &Path) -> bool {
+    path.components().any(|part| matches!(part.as_os_str().to_str(), Some("_npx" | "node_modules")))
 }
 
 /// The text with an entry that starts `command`; `None` if it has that entry already. An entry that starts another
 /// command of headstart's is changed, unless its user has added something of their own to the command.
 pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Result<Option<String>, Problem> {
+    let (mark, text) = split_mark(text);
+    let after = with_entry_in(contract, text, command)?;
+    Ok(after.map(|after| format!("{mark}{after}")))
+}
+
+fn with_entry_in(contract: &Contract, text: &str, command: &str) -> Result<Option<String>, Problem> {
     let root = parse(text)?;
     let object = match root.value() {
         None => root.object_value_or_set(),
@@ -130,18 +185,29 @@ pub(crate) fn with_entry(contract: &Contract, text: &str, command: &str) -> Resu
         own.text.set_raw_value(text);
         return Ok(Some(root.to_string()));
     }
+    if let Some(after) = one_line::with_entry(contract, text, command) {
+        return Ok(Some(after));
+    }
     if contract.settings.versioned && object.get("version").is_none() {
         object.insert(0, "version", number(1));
     }
     list.append(entry(contract, command));
     list.ensure_multiline();
-    let text = root.to_string();
-    Ok(Some(if text.ends_with('\n') { text } else { text + "\n" }))
+    let after = root.to_string();
+    // A file that ends without a newline goes on doing so.
+    let ends = after.ends_with('\n') || !(text.trim().is_empty() || text.ends_with('\n'));
+    Ok(Some(if ends { after } else { after + "\n" }))
 }
 
 /// The text without headstart's entries for this product, and without lists and objects that are empty then and have no
 /// comment; `None` if there are no such entries.
 pub(crate) fn without_entry(contract: &Contract, text: &str) -> Result<Option<String>, Problem> {
+    let (mark, text) = split_mark(text);
+    let after = without_entry_in(contract, text)?;
+    Ok(after.map(|after| format!("{mark}{after}")))
+}
+
+fn without_entry_in(contract: &Contract, text: &str) -> Result<Option<String>, Problem> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(None) };
     check_names(&object)?;
@@ -287,9 +353,9 @@ fn number(value: u32) -> CstInputValue {
     CstInputValue::Number(value.to_string())
 }
 
-fn parse(text: &str) -> Result<CstRootNode, Problem> {
-    // Most of these products accept comments and trailing commas.
-    let options = ParseOptions {
+/// How these products read their settings: most accept comments and trailing commas.
+const fn options() -> ParseOptions {
+    ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
         allow_loose_object_property_names: false,
@@ -300,8 +366,11 @@ fn parse(text: &str) -> Result<CstRootNode, Problem> {
         allow_bare_decimal_point_numbers: false,
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
-    };
-    CstRootNode::parse(text, &options).map_err(|error| Problem {
+    }
+}
+
+fn parse(text: &str) -> Result<CstRootNode, Problem> {
+    CstRootNode::parse(text, &options()).map_err(|error| Problem {
         line: error.line_display(),
         message: format!("this is not JSON ({}); mend it, and try again", error.kind()),
     })
@@ -347,6 +416,18 @@ pub(crate) fn replace(file: &Path, before: &str, text: &str) -> Result<(), CliEr
     let mut temporary = builder.tempfile_in(folder).map_err(failed)?;
     temporary.write_all(text.as_bytes()).map_err(failed)?;
     if let Ok(metadata) = fs::metadata(&real) {
+        if metadata.permissions().readonly() {
+            return Err(CliError::Unavailable(format!(
+                "{} is protected against writing, and was left as it is; chmod u+w allows the change",
+                file.display()
+            )));
+        }
+        keep_owner(temporary.as_file(), &metadata).map_err(|error| {
+            CliError::Unavailable(format!(
+                "{} would no longer belong to its owner and group ({error}), and was left as it is",
+                file.display()
+            ))
+        })?;
         temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;
     }
     temporary.as_file().sync_all().map_err(failed)?;
@@ -357,6 +438,21 @@ pub(crate) fn replace(file: &Path, before: &str, text: &str) -> Result<(), CliEr
         )));
     }
     temporary.persist(&real).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Gives a new file the owner and the group of the one that it replaces.
+fn keep_owner(new: &fs::File, replaced: &fs::Metadata) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let own = new.metadata()?;
+        if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
+            fchown(new, Some(replaced.uid()), Some(replaced.gid()))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (new, replaced);
     Ok(())
 }
 

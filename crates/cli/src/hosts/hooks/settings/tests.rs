@@ -1,3 +1,7 @@
+use std::path::Path;
+
+use headstart_machine::environment::Environment;
+
 use super::super::contract::{CONTRACTS, contract};
 use super::*;
 
@@ -110,4 +114,73 @@ fn what_is_no_settings_file_is_refused_with_its_line() {
         assert_eq!(problem.line, line, "{text}: {problem:?}");
         assert!(problem.message.contains(why), "{text}: {problem:?}");
     }
+}
+
+#[test]
+fn files_of_any_form_come_back_as_they_were() {
+    for before in [
+        r#"{"model":"opus"}"#,
+        r#"{ "model": "opus" }"#,
+        "{\"model\":\"opus\"}\n",
+        "{\"model\":\"opus\"}\r\n",
+        r#"  {"model": "opus", "hooks": {"Stop": []}}  "#,
+        r#"{"hooks":{"PreToolUse":[{"matcher":"Edit","hooks":[{"type":"command","command":"./x"}]}]},"a":1}"#,
+        r#"{"hooks":{"Stop":[]},"permissions":{"allow":["Bash(ls:*)"]}}"#,
+        "\u{feff}{\"model\":\"opus\"}\n",
+        "\u{feff}{\n  \"model\": \"opus\"\n}\n",
+        "{\n  \"model\": \"opus\"\n}",
+        "{\r\n\t\"model\": \"opus\"\r\n}\r\n",
+        "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": []\n    }\n}\n",
+    ] {
+        let after = with(before).unwrap().unwrap();
+        assert_eq!(after.starts_with('\u{feff}'), before.starts_with('\u{feff}'), "{before}");
+        assert_eq!(after.trim().contains('\n'), before.trim().contains('\n'), "{after}");
+        let parsed: serde_json::Value = serde_json::from_str(after.trim_start_matches('\u{feff}')).unwrap();
+        let ours = parsed["hooks"]["PreToolUse"].as_array().unwrap().last().unwrap();
+        assert_eq!(ours["hooks"][0]["command"], COMMAND, "{after}");
+        assert_eq!(with(&after), Ok(None), "{after}");
+        assert_eq!(without(&after).unwrap().unwrap(), before, "{after}");
+    }
+}
+
+#[test]
+fn a_refusal_is_found_in_the_entry() {
+    let claude = contract("claude-code").unwrap();
+    for (command, expected) in [
+        ("headstart hook claude-code --deny", true),
+        ("/opt/headstart hook claude-code --text --deny", true),
+        ("headstart hook claude-code", false),
+        ("headstart hook codex --deny", false),
+        ("other hook claude-code --deny", false),
+    ] {
+        let text = with_entry(claude, "{}", command).unwrap().unwrap();
+        assert_eq!(denies(claude, &text), expected, "{command}");
+    }
+    assert!(!denies(claude, "") && !denies(claude, "[") && !denies(claude, "{\"hooks\": 1}"));
+}
+
+#[test]
+fn the_entry_names_no_folder_that_a_package_manager_clears() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let program = |path: &str| {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        path
+    };
+    let in_cache = program(".npm/_npx/1a2b/node_modules/.bin/headstart");
+    let own = program(".npm/_npx/1a2b/node_modules/@headstart/linux-x64/headstart");
+    let with_path = |folders: &[&Path]| -> Environment {
+        let path = std::env::join_paths(folders).unwrap().into_string().unwrap();
+        [("PATH".into(), path.into())].into_iter().collect()
+    };
+    let bin = in_cache.parent().unwrap();
+    let refused = own_path(&own, &with_path(&[bin])).unwrap_err().to_string();
+    assert!(refused.contains("for good") && refused.contains("_npx"), "{refused}");
+    let launcher = program("bin/headstart");
+    let found = own_path(&own, &with_path(&[bin, launcher.parent().unwrap()])).unwrap();
+    assert_eq!(found, launcher);
+    let plain = program("opt/headstart");
+    assert_eq!(own_path(&plain, &with_path(&[bin])).unwrap(), plain);
 }
