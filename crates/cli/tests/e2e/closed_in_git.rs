@@ -85,6 +85,39 @@ fn nothing_runs_over_a_repository_that_keeps_what_a_rule_covers() {
     }
 }
 
+/// Git keeps a commit for weeks after the last name of it is gone, and a program can find it.
+#[test]
+fn a_commit_that_nothing_names_any_more_counts_as_kept() {
+    let mut session = session();
+    session
+        .write("home/.config/headstart/config.toml", "deny = ['/private/']\n")
+        .write("project/a.txt", "open\n")
+        .write("project/tell.sh", "git cat-file -p \"$1:$2\"\n");
+    session.git(&["init", "-q"]);
+    let commit = |session: &Session, files: &[&str]| {
+        session.git(&[&["add", "-f"], files].concat());
+        session.git(&["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-qm", "one"]);
+    };
+    commit(&session, &["a.txt", "tell.sh"]);
+    let honest = "touch x; git log -1 --format=%s";
+    session.write("project/.env", format!("KEY={SECRET}\n"));
+    commit(&session, &[".env"]);
+    let dropped = session.git(&["rev-parse", "HEAD"]);
+    let forget = |session: &Session| {
+        session.git(&["reset", "-q", "--soft", "HEAD~1"]);
+        session.git(&["reset", "-q"]);
+        session.git(&["reflog", "expire", "--expire=now", "--all"]);
+    };
+    forget(&session);
+    let tell = format!("touch x; sh tell.sh {} .env", dropped.trim());
+    assert_eq!(end_of(&mut session, &tell), ("boundary".to_owned(), false), "a secret by its name");
+    assert_eq!(end_of(&mut session, honest).0, "completed");
+    session.write("project/private/plan.txt", format!("{SECRET}\n"));
+    commit(&session, &["private"]);
+    forget(&session);
+    assert_eq!(end_of(&mut session, honest), ("boundary".to_owned(), false), "what a rule covers");
+}
+
 #[test]
 fn no_program_unpacks_what_git_keeps_and_a_rule_covers() {
     let mut session = repository("['/private/']");

@@ -1,5 +1,7 @@
 //! What a repository keeps of files, beyond those of its work tree.
 
+use std::collections::HashSet;
+
 use super::undone::Surroundings;
 use crate::{GitError, KeptFile};
 
@@ -9,25 +11,27 @@ const CHANGE_WITH_IT: [&str; 5] = ["HEAD", "index", "packed-refs", "logs/HEAD", 
 const MOST_CONTENTS: usize = 500;
 const MOST_BYTES: u64 = 4 << 20;
 const MOST_BYTES_OF_ALL: u64 = 32 << 20;
+/// The most commits of which they are looked for.
+const MOST_COMMITS: usize = 5_000;
 
 impl Surroundings {
-    /// Whether a path for which `is_meant` is true is in a commit, a stash or the index, or was and can still be
-    /// reached. Paths are relative to the top of the work tree.
+    /// Whether a path for which `is_meant` is true is in a commit that is still stored, a stash or the index, or was and can
+    /// still be reached. Paths are relative to the top of the work tree.
     pub fn keeps(&self, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, GitError> {
-        let objects = self.objects(&[])?;
+        let objects = self.objects(None)?;
         Ok(named(&objects).any(|(_, path)| is_meant(path)))
     }
 
     /// What the index and the last few thousand commits hold of files for whose path `is_meant` is true, with the paths.
     /// Large files are left out, and so are more than some hundreds.
     pub fn contents(&self, is_meant: impl Fn(&[u8]) -> bool) -> Result<Vec<KeptFile>, GitError> {
-        let objects = self.objects(&["--max-count=5000"])?;
+        let objects = self.objects(Some(MOST_COMMITS))?;
         let meant: Vec<_> = named(&objects).filter(|(_, path)| is_meant(path)).take(MOST_CONTENTS).collect();
         if meant.is_empty() {
             return Ok(Vec::new());
         }
-        let lines = |ids: &mut dyn Iterator<Item = &[u8]>| ids.collect::<Vec<_>>().join(&b'\n');
-        let input = lines(&mut meant.iter().map(|(id, _)| *id));
+        let joined = |ids: &mut dyn Iterator<Item = &[u8]>| ids.collect::<Vec<_>>().join(&b'\n');
+        let input = joined(&mut meant.iter().map(|(id, _)| *id));
         let check = ["cat-file", "--batch-check=%(objecttype) %(objectsize)"];
         let told = self.git.ask(&self.at, "cat-file", &check, &input)?;
         let mut left = MOST_BYTES_OF_ALL;
@@ -39,7 +43,7 @@ impl Surroundings {
         };
         let small = meant.iter().zip(told.split(|byte| *byte == b'\n')).filter(|(_, line)| is_small(line));
         let small: Vec<_> = small.map(|(meant, _)| *meant).collect();
-        let input = lines(&mut small.iter().map(|(id, _)| *id));
+        let input = joined(&mut small.iter().map(|(id, _)| *id));
         let told = self.git.ask(&self.at, "cat-file", &["cat-file", "--batch=%(objectsize)"], &input)?;
         let mut rest = told.as_slice();
         let contents = small.iter().map_while(|(_, path)| {
@@ -63,10 +67,33 @@ impl Surroundings {
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
-    /// The names of all objects that can be reached, with the path at which each was found first.
-    fn objects(&self, more: &[&str]) -> Result<Vec<u8>, GitError> {
-        let all = ["rev-list", "--objects", "--all", "--reflog", "--indexed-objects", "--ignore-missing"];
-        self.git.ask(&self.at, "rev-list", &[&all, more].concat(), b"")
+    /// The names of all objects that can be reached, and of those in commits that nothing names any more, with the path at
+    /// which each was found first.
+    fn objects(&self, most_commits: Option<usize>) -> Result<Vec<u8>, GitError> {
+        let most = most_commits.map(|most| format!("--max-count={most}"));
+        let list = ["rev-list", "--objects", "--ignore-missing"];
+        let reachable = ["--all", "--reflog", "--indexed-objects"];
+        let words = list.into_iter().chain(reachable).chain(most.as_deref()).collect::<Vec<_>>();
+        let mut objects = self.git.ask(&self.at, "rev-list", &words, b"")?;
+        let reached: HashSet<_> = lines(&objects).collect();
+        let stored = self.stored_commits()?;
+        let unnamed = lines(&stored).filter_map(|line| line.strip_prefix(b"commit "));
+        let unnamed = unnamed.filter(|commit| !reached.contains(commit));
+        let unnamed: Vec<_> = unnamed.take(most_commits.unwrap_or(usize::MAX)).collect();
+        if !unnamed.is_empty() {
+            // Their parents are named, or are in the list as well.
+            let words = list.into_iter().chain(["--no-walk", "--stdin"]).collect::<Vec<_>>();
+            let more = self.git.ask(&self.at, "rev-list", &words, &unnamed.join(&b'\n'))?;
+            objects.extend(more);
+        }
+        Ok(objects)
+    }
+
+    /// The kinds and names of all objects, of which only the commits matter here.
+    fn stored_commits(&self) -> Result<Vec<u8>, GitError> {
+        let words =
+            ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
+        self.git.ask(&self.at, "cat-file", &words, b"")
     }
 
     /// A text that differs as soon as [`keeps`](Self::keeps) may answer otherwise.
@@ -82,10 +109,13 @@ impl Surroundings {
     }
 }
 
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n')
+}
+
 /// The objects of a list that have a path, with it.
 fn named(objects: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let lines = objects.split(|byte| *byte == b'\n');
-    lines.filter_map(|line| {
+    lines(objects).filter_map(|line| {
         let at = line.iter().position(|byte| *byte == b' ')?;
         Some((&line[..at], line.get(at + 1..).filter(|path| !path.is_empty())?))
     })

@@ -15,7 +15,7 @@ use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{CommandOutput, SecretAccess};
 
 use super::lock;
-use super::other_names::with_other_names;
+use super::other_names::{opens_unlisted, with_other_names};
 use crate::git::{settings_with_tokens, without_working_tree};
 use crate::system::{FileNumbers as _, path_in, workspace_path};
 
@@ -236,9 +236,11 @@ impl ClosedPathScan<'_> {
     ) -> io::Result<CachedFolder> {
         let mut listed =
             CachedFolder { stamp, names: 0, closed: Vec::new(), folders: Vec::new(), is_repository: false };
-        // A folder that cannot be listed cannot be searched by a command either, because the command runs as the same
-        // user.
-        let Ok(entries) = fs::read_dir(folder) else { return Ok(CachedFolder { stamp: None, ..listed }) };
+        let Ok(entries) = fs::read_dir(folder) else {
+            // Nobody can say what is in such a folder, so all of it is closed.
+            let closed = (!path.is_root() && opens_unlisted(folder)).then(|| path.clone());
+            return Ok(CachedFolder { stamp: None, closed: closed.into_iter().collect(), ..listed });
+        };
         let mut parts_of_git = 0;
         for entry in entries.take(MAX_NAMES + 1) {
             let entry = entry?;

@@ -27,7 +27,13 @@ pub(super) fn with_other_names(
     let known: HashSet<_> = all.iter().cloned().collect();
     let mut folders = vec![WorkspacePath::root()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(path_in(workspace, &folder)?).into_iter().flatten() {
+        let place = path_in(workspace, &folder)?;
+        let entries = fs::read_dir(&place);
+        if entries.is_err() && opens_unlisted(&place) {
+            all.push(folder);
+            continue;
+        }
+        for entry in entries.into_iter().flatten() {
             let entry = entry?;
             search.count()?;
             let path = folder.join_bytes(entry.file_name().as_encoded_bytes()).map_err(io::Error::other)?;
@@ -43,6 +49,11 @@ pub(super) fn with_other_names(
         }
     }
     Ok(all)
+}
+
+/// Whether a folder can be entered, so that who knows a name in one that cannot be listed may open that.
+pub(super) fn opens_unlisted(folder: &Path) -> bool {
+    folder.join(".").metadata().is_ok()
 }
 
 struct Search {

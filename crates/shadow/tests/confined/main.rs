@@ -12,7 +12,7 @@ mod state;
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
 
@@ -281,11 +281,19 @@ fn another_name_opens_nothing_closed() {
         (".env", "docs/deep.md"),
         ("keys/any", "src/any.rs"),
         ("src/deep/Server.PEM", "node_modules/x/index.js"),
+        (".env", ".git/hooks/kept"),
+        (".env", ".git/lfs/objects/ab/kept"),
+        (".env", "unlisted/kept"),
     ] {
-        fs::hard_link(workspace.join(closed), workspace.join(other)).unwrap();
+        let other = workspace.join(other);
+        fs::create_dir_all(other.parent().unwrap()).unwrap();
+        fs::hard_link(workspace.join(closed), other).unwrap();
     }
+    fs::write(workspace.join("unlisted/.env"), "KEY=hush\n").unwrap();
+    fs::set_permissions(workspace.join("unlisted"), fs::Permissions::from_mode(0o311)).unwrap();
     for command in [
         "cat notes.txt docs/deep.md src/any.rs node_modules/x/index.js",
+        "cat .git/hooks/kept .git/lfs/objects/ab/kept unlisted/kept unlisted/.env",
         "grep -rh KEY .",
         "cat < notes.txt; head -1 docs/*",
         "find . -type f -exec cat {} +",
@@ -293,6 +301,8 @@ fn another_name_opens_nothing_closed() {
         let said = text(&place.run(command).stdout);
         assert!(!said.contains("hush"), "{command}: {said}");
     }
+    let place = Place { starts_git: true, ..place };
+    assert_eq!(text(&place.run("cat .git/hooks/kept .git/lfs/objects/ab/kept unlisted/kept").stdout), "");
     // Two names of an open file are both open.
     assert_eq!(text(&place.run("cat docs/a.md docs/b.md").stdout), "KEY=shown\nKEY=shown\n");
 }

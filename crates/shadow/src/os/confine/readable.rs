@@ -138,8 +138,8 @@ impl Search<'_> {
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> io::Result<Option<Readable>> {
         let is_git = path.names().any(|name| name == GIT.as_bytes());
         let is_top = path.file_name() == Some(GIT.as_bytes());
-        // If this process cannot list a folder, neither can the command.
-        let Ok(entries) = fs::read_dir(folder) else { return Ok(None) };
+        // Nobody can say what is in a folder that cannot be listed, and who knows a name in it may still open that.
+        let Ok(entries) = fs::read_dir(folder) else { return Ok(Some(Readable::default())) };
         let (mut readable, mut is_partial) = (Readable::default(), false);
         for entry in entries {
             let entry = entry?;
@@ -175,10 +175,10 @@ impl Search<'_> {
             } else if !kind.is_dir() {
                 // Nobody may ever write to a pipe, and then whoever opens it waits for ever.
                 is_partial = true;
-            } else if is_git && !self.may_hold_closed(&name, is_top)
-                || !self.is_again
-                    && self.confinement.rules.is_empty()
-                    && NOT_SEARCHED.iter().any(|known| name == *known)
+            } else if !self.is_again
+                && (is_git && !self.may_hold_closed(&name, is_top)
+                    || self.confinement.rules.is_empty()
+                        && NOT_SEARCHED.iter().any(|known| name == *known))
             {
                 readable.folders.push(entry.path());
             } else {
