@@ -12,7 +12,7 @@ use headstart_context::Window;
 use headstart_followup_state::{Event as Followup, Suggestion};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, WorkspacePath};
-use headstart_speculation::{Engine, Finished, Host, Staged};
+use headstart_speculation::{Engine, Finished, Host, Staged, TakenBack};
 use headstart_tool_gate::{GateContext, SessionRule};
 
 use crate::conversation::Conversation;
@@ -460,6 +460,12 @@ impl AgentHandle {
     /// prompt.
     pub fn drop_staged(&self) -> Result<(), ActionError> {
         self.with(Core::drop_staged)
+    }
+
+    /// Takes back what the last turn has staged that staged something, as if it had not; the model is told with the next
+    /// prompt. The turns before it stay staged.
+    pub fn take_back_staged(&self) -> Result<TakenBack, ActionError> {
+        self.with(Core::take_back_staged)
     }
 
     /// What turns have staged, as work that another process can accept.

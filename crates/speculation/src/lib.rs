@@ -162,7 +162,7 @@ pub use limits::{CostLimit, Limits, RequestLimit, TaskLimits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
 pub use shadow::CHANGES_REPOSITORY;
 pub use speculation::Speculation;
-pub use staged::Staged;
+pub use staged::{Staged, TakenBack};
 pub use task::{task_declaration, task_title, task_tool};
 pub use transcript::{Attachments, Transcript};
 pub use undo_watch::{RestoredFile, UndoReport, UndoWatch};

@@ -1,9 +1,11 @@
 //! What turns of the user have done and nobody has written yet.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use headstart_forked_query::{Message, Part, Role, ToolCall, ToolOutcome};
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
     Change, ChangeSet, DirEntry, Metadata, Overlay, Tree, TreeError, Workspace, WorkspacePath,
 };
@@ -15,6 +17,9 @@ use crate::lock::lock;
 use crate::shadow::ViewRunner;
 use crate::turn_loop::{Progress, SharedProgress};
 use crate::{ApprovalRequest, Cost, Ending, Event, Finished, Host, Limits, Transcript};
+
+/// The most turns that can be taken back one by one.
+const MOST_TURNS: usize = 50;
 
 /// What the turns of one conversation have staged. Cheap to clone; every clone is the same.
 ///
@@ -32,6 +37,17 @@ struct StagedState {
     layer: Mutex<Option<Arc<Layer>>>,
     /// How many layers there were.
     layers: Mutex<u64>,
+    /// What was staged at the beginning of each turn since the last write; `None` for nothing.
+    turns: Mutex<Vec<Option<Finished>>>,
+}
+
+/// What was taken back of what was staged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenBack {
+    /// The paths that are as they were before.
+    pub paths: Vec<WorkspacePath>,
+    /// What was done with git; `None` for nothing.
+    pub git: Option<GitChange>,
 }
 
 /// What was staged since the last write.
@@ -52,13 +68,25 @@ pub(crate) struct Layer {
 impl Staged {
     /// Nothing is staged yet. The ids of what will be begin with `id`, which nothing else has.
     pub fn new(id: &str, workspace: Arc<dyn Workspace>) -> Self {
-        let (layer, layers) = (Mutex::default(), Mutex::default());
-        Self { shared: Arc::new(StagedState { id: id.to_owned(), workspace, layer, layers }) }
+        let id = id.to_owned();
+        let (layer, layers, turns) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { shared: Arc::new(StagedState { id, workspace, layer, layers, turns }) }
     }
 
     /// Begins with what an earlier process staged and kept.
     pub fn restore(&self, kept: &Finished, toolbox: &Toolbox, limits: &Limits) -> Result<(), TreeError> {
-        let layer = self.new_layer(toolbox, limits, true);
+        self.lay(kept, toolbox, limits, true)
+    }
+
+    /// Stages this in a new layer.
+    fn lay(
+        &self,
+        kept: &Finished,
+        toolbox: &Toolbox,
+        limits: &Limits,
+        is_restored: bool,
+    ) -> Result<(), TreeError> {
+        let layer = self.new_layer(toolbox, limits, is_restored);
         layer.overlay.replace(&kept.changes)?;
         let answer = kept.transcript.answer_line().unwrap_or_default();
         *lock(&layer.said) = (kept.prompt.clone(), answer);
@@ -95,10 +123,60 @@ impl Staged {
 
     /// Forgets what is staged. Work that runs ahead on top of it has to be aborted.
     pub fn forget(&self) {
+        lock(&self.shared.turns).clear();
+        self.discard();
+    }
+
+    fn discard(&self) {
         if let Some(layer) = lock(&self.shared.layer).take() {
             self.shared.workspace.forget(&layer.overlay.change_set());
             layer.overlay.discard();
         }
+    }
+
+    /// Notes that a turn begins, which can be [taken back](Self::take_back_turn).
+    pub fn begin_turn(&self) {
+        let before = self.finished().filter(|_| self.is_dirty());
+        let mut turns = lock(&self.shared.turns);
+        if turns.len() == MOST_TURNS {
+            // The two oldest are taken back as one.
+            turns.remove(1);
+        }
+        turns.push(before);
+    }
+
+    /// Takes back what the last turn staged that staged something. `None` if nothing is staged, or if it is not known what
+    /// was there before: a turn of an earlier process staged it. Work that runs ahead on top of it has to be aborted.
+    pub fn take_back_turn(&self, toolbox: &Toolbox, limits: &Limits) -> Option<TakenBack> {
+        let now = self.finished().filter(|_| self.is_dirty())?;
+        let before = loop {
+            let Some(before) = lock(&self.shared.turns).pop() else {
+                if self.is_restored() {
+                    return None;
+                }
+                break None;
+            };
+            let is_other =
+                |before: &Finished| before.changes.changes != now.changes.changes || before.git != now.git;
+            match before {
+                Some(before) if !is_other(&before) => {}
+                before => break before,
+            }
+        };
+        let is_restored = self.is_restored();
+        self.discard();
+        let (left, git) = match before {
+            None => (Vec::new(), None),
+            Some(before) => {
+                self.lay(&before, toolbox, limits, is_restored).ok()?;
+                (before.changes.changes, before.git)
+            }
+        };
+        let all = left.iter().chain(&now.changes.changes);
+        let is_other = |change: &&Change| !(left.contains(change) && now.changes.changes.contains(change));
+        let paths: BTreeSet<_> = all.filter(is_other).map(|change| change.path.clone()).collect();
+        let git = now.git.filter(|done| git.as_ref() != Some(done));
+        Some(TakenBack { paths: paths.into_iter().collect(), git })
     }
 
     /// Stages work that ran ahead on top of what is staged. The error says why it cannot be.
@@ -139,6 +217,7 @@ impl Staged {
 
     /// Notes that all of it is in the workspace.
     pub(crate) fn written(&self) {
+        lock(&self.shared.turns).clear();
         if let Some(layer) = lock(&self.shared.layer).take() {
             layer.base_view.written();
         }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{Conflict, WorkspacePath};
 use headstart_speculation::{
-    AcceptAnswers, Acceptance, ApprovalRequest, Ending, Finished, Staged, Transcript,
+    AcceptAnswers, Acceptance, ApprovalRequest, Ending, Finished, Staged, TakenBack, Transcript,
 };
 
 use super::questions::is_about_git;
-use super::turn::list_paths;
+use super::turn::{list_paths, undone_note};
 use super::{Activity, Core, Effect};
 use crate::item::{AppliedWork, Item, JudgedCall, NotAppliedReason};
 use crate::view::{ActionError, Subject};
@@ -99,6 +100,30 @@ impl Core {
             self.add_note(&dropped.join("\n"));
         }
         Ok(())
+    }
+
+    /// Takes back what the last turn has staged.
+    pub(crate) fn take_back_staged(&mut self) -> Result<TakenBack, ActionError> {
+        self.is_open()?;
+        if self.is_busy() {
+            return Err(ActionError::Busy);
+        }
+        let taken = self.staged.staged.take_back_turn(&self.engine.toolbox, &self.engine.limits);
+        let taken = taken.ok_or(ActionError::Stale)?;
+        // What runs ahead stood on it.
+        self.forget_suggestion();
+        self.staged.refresh();
+        self.effects.push_back(Effect::KeepStaged);
+        let git: Vec<_> = taken.git.iter().map(GitChange::summary).collect();
+        let note = undone_note(&taken.paths, &git);
+        if !note.is_empty() {
+            self.add_note(&note);
+        }
+        Ok(taken)
+    }
+
+    pub(super) fn begin_staged_turn(&self) {
+        self.staged.staged.begin_turn();
     }
 
     pub(super) fn forget_staged(&mut self) {

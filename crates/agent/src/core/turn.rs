@@ -71,7 +71,7 @@ pub(super) fn list_paths(paths: &[WorkspacePath]) -> String {
 }
 
 /// What the model has to know of an undo; empty if there is nothing.
-fn undone_note(paths: &[WorkspacePath], git: &[String]) -> String {
+pub(super) fn undone_note(paths: &[WorkspacePath], git: &[String]) -> String {
     let mut parts = Vec::new();
     if !paths.is_empty() {
         parts.push(format!(
@@ -93,6 +93,7 @@ impl Core {
         }
         let turn = Turn::new(&self.options.id, prompt, self.session_file.sent_at);
         self.conversation.workspace().begin_turn(turn.id);
+        self.begin_staged_turn();
         self.turns.push_back(turn);
     }
 

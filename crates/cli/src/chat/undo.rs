@@ -14,10 +14,6 @@ impl Chat {
         if !matches!(self.agent.view().phase, Phase::Idle) {
             return self.say_busy("/undo");
         }
-        if self.agent.unwritten().is_some() {
-            let text = "what your turns have staged is not written yet: n or /drop drops it";
-            return self.display.say(text, Style::Removed);
-        }
         let result = take_back_last_turn(&self.agent, &self.parts, &mut self.undo_asked);
         self.say_undone(result)
     }

@@ -142,11 +142,14 @@ fn any_other_line_is_a_prompt_and_the_next_turn_goes_on_over_what_is_staged() {
     chat.wait_for("Gone on.");
     chat.wait_for("2 + all");
     assert_eq!(chat.read("src/a.txt"), None);
+    // Each turn can be taken back by itself.
     chat.send("/undo\r");
-    chat.wait_for("is not written yet: n or /drop drops it");
+    chat.wait_for(
+        "src/a.txt\nwhat the last turn staged is taken back, and the model is told with your next prompt",
+    );
     chat.send("/write\r");
     chat.wait_for("written: 2 files");
-    assert_eq!(chat.read("src/a.txt").as_deref(), Some("hello\nall\n"));
+    assert_eq!(chat.read("src/a.txt").as_deref(), Some("hello\nworld\n"));
     chat.leave();
 }
 

@@ -1,5 +1,6 @@
-use headstart_agent::{AgentHandle, Turn, UndoneBefore};
+use headstart_agent::{ActionError, AgentHandle, Turn, UndoneBefore};
 use headstart_overlay_fs::{ContentHash, KeptTurn, SeveralUndone, UndoOutcome, WorkspacePath};
+use headstart_speculation::TakenBack;
 
 use super::words::{conflicts, counted};
 use crate::output::{one_line, shortened};
@@ -52,6 +53,9 @@ fn take_back(
     asked: &mut Option<AskedUndo>,
     is_newest: bool,
 ) -> UndoResult {
+    if agent.unwritten().is_some() {
+        return take_back_staged(agent);
+    }
     let tree = &parts.tree;
     let turns = agent.turns();
     let kept = match tree.kept_turns() {
@@ -116,6 +120,26 @@ fn take_back(
         if others.is_empty() { "" } else { " besides" }
     );
     UndoResult::Whole { files, summary }
+}
+
+/// Takes back what the last turn has staged, which is not written.
+fn take_back_staged(agent: &AgentHandle) -> UndoResult {
+    let TakenBack { paths, git } = match agent.take_back_staged() {
+        Ok(taken) => taken,
+        Err(ActionError::Stale) => {
+            return UndoResult::Nothing(
+                "what is staged was staged before this chat was opened: n or /drop drops all of it"
+                    .to_owned(),
+            );
+        }
+        Err(error) => return UndoResult::Refused(error.to_string()),
+    };
+    let (named, more) = paths.split_at(paths.len().min(MAX_NAMED));
+    let more = (!more.is_empty()).then(|| format!("and {}", counted(more.len(), "more file")));
+    let git = git.map(|git| one_line(&git.summary()));
+    let lines: Vec<_> = named.iter().map(|path| one_line(&path.to_string())).chain(more).chain(git).collect();
+    let summary = "what the last turn staged is taken back, and the model is told with your next prompt";
+    UndoResult::Whole { files: lines.join("\n"), summary: summary.to_owned() }
 }
 
 /// Tells what of the turns of a continued conversation was taken back since it was open, or by a process that was killed

@@ -125,6 +125,49 @@ fn the_next_turn_goes_on_over_what_nobody_has_answered() {
 }
 
 #[test]
+fn a_turn_that_is_not_written_is_taken_back_by_itself() {
+    let change = |old: &str, new: &str| {
+        call("edit", &json!({ "file_path": "a.txt", "old_string": old, "new_string": new }))
+    };
+    let turns = turns(
+        ApprovalMode::Default,
+        [
+            calls([write("a.txt", "one\n"), write("b.txt", "b\n")]),
+            says("One."),
+            says("A turn that stages nothing."),
+            calls([read("a.txt"), change("one", "two"), write("c.txt", "c\n")]),
+            says("Two."),
+            calls([read("a.txt"), change("one", "three")]),
+            says("Three."),
+        ],
+    );
+    let (toolbox, limits) = (turns.fixture.fixture.engine.toolbox.clone(), Limits::default());
+    let back = || {
+        let taken = turns.staged.take_back_turn(&toolbox, &limits)?;
+        Some(taken.paths.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let staged = || {
+        let changes = turns.staged.finished().map(|finished| finished.changes).unwrap_or_default();
+        changes.summary().iter().map(|row| row.path.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(back(), None, "nothing is staged");
+    for prompt in ["begin", "explain", "change it"] {
+        turns.staged.begin_turn();
+        turns.run(prompt);
+    }
+    assert_eq!(staged(), ["a.txt", "b.txt", "c.txt"]);
+    assert_eq!(back().unwrap(), ["a.txt", "c.txt"], "of the third turn");
+    assert_eq!(staged(), ["a.txt", "b.txt"]);
+    // The next turn sees what is left.
+    turns.staged.begin_turn();
+    let (_, transcript, _) = turns.run("change it otherwise");
+    assert!(outcomes(&transcript).iter().all(|outcome| !outcome.starts_with("error")), "{transcript:?}");
+    assert_eq!(back().unwrap(), ["a.txt"]);
+    assert_eq!(back().unwrap(), ["a.txt", "b.txt"], "the second turn staged nothing");
+    assert!(!turns.staged.is_dirty() && back().is_none());
+}
+
+#[test]
 fn what_a_view_cannot_give_is_asked_about_and_what_is_staged_is_written_first() {
     for (command, ran) in [
         // The gate knows it from the text.
@@ -295,6 +338,7 @@ fn what_is_kept_is_restored_in_another_process() {
     let limits = Limits::default();
     let toolbox = &second.fixture.fixture.engine.toolbox;
     second.staged.restore(&serde_json::from_str(&json).unwrap(), toolbox, &limits).unwrap();
+    assert_eq!(second.staged.take_back_turn(toolbox, &limits), None, "its turns are not known");
     assert_eq!(second.staged.approval().unwrap().changes().summary().len(), 2);
     accepted(second.write_as_shown());
     assert_eq!(second.content("b.txt").as_deref(), Some("b\n"));
