@@ -9,6 +9,7 @@ mod figures;
 mod hostile;
 mod products;
 mod sessions;
+mod staged;
 mod stories;
 #[path = "../support/mod.rs"]
 mod support;

@@ -116,10 +116,15 @@ impl Offer {
     }
 
     /// The commands that are available now.
-    pub(super) fn commands(&self) -> SessionUpdate {
+    pub(super) fn commands(&self, has_staged: bool) -> SessionUpdate {
         let ahead = UnstructuredCommandInput::new("on | off");
+        let staged = [
+            AvailableCommand::new("write", "Write what your turns have staged"),
+            AvailableCommand::new("drop", "Drop what your turns have staged"),
+        ];
+        let staged = staged.into_iter().filter(|_| has_staged);
         let always = [
-            AvailableCommand::new("diff", "Show what the work that ran ahead would change"),
+            AvailableCommand::new("diff", "Show what is staged, or what the work ahead would change"),
             AvailableCommand::new("undo", "Take back what the last turn wrote"),
             AvailableCommand::new("stats", "Show what work ahead cost and saved in this session"),
             AvailableCommand::new("tools", "Show what tools the model has, and what becomes of their calls"),
@@ -128,7 +133,7 @@ impl Offer {
             AvailableCommand::new("ahead", "Whether the next prompt is suggested and run ahead")
                 .input(AvailableCommandInput::Unstructured(ahead)),
         ];
-        let commands = self.next().into_iter().chain(always).collect();
+        let commands = self.next().into_iter().chain(staged).chain(always).collect();
         SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(commands))
     }
 }
@@ -138,6 +143,8 @@ impl Offer {
 pub(super) enum SessionCommand {
     Next,
     Diff,
+    Write,
+    Drop,
     Undo,
     Stats,
     Tools,
@@ -154,6 +161,8 @@ pub(super) fn command(prompt: &str) -> Option<SessionCommand> {
     let command = match (words.next()?, words.next()) {
         ("next", None) => SessionCommand::Next,
         ("diff", None) => SessionCommand::Diff,
+        ("write", None) => SessionCommand::Write,
+        ("drop", None) => SessionCommand::Drop,
         ("undo", None) => SessionCommand::Undo,
         ("stats", None) => SessionCommand::Stats,
         ("tools", None) => SessionCommand::Tools,
@@ -198,7 +207,7 @@ mod tests {
                 { "text": "commit" },
             ] } } })
         );
-        let commands = serde_json::to_value(offer.commands()).unwrap();
+        let commands = serde_json::to_value(offer.commands(false)).unwrap();
         let next = json!({ "name": "next", "description": "run the tests · ready, 2 files" });
         assert_eq!(commands["availableCommands"][0], next);
         let why = "the model runs on this machine, which is busy".to_owned();
@@ -209,7 +218,7 @@ mod tests {
             json!({ "promptSuggestions": { "suggestions": [] }, "headstart": { "unsuggested":
                 { "code": "load", "why": "the model runs on this machine, which is busy" } } })
         );
-        let none = serde_json::to_value(Offer::default().commands()).unwrap();
+        let none = serde_json::to_value(Offer::default().commands(false)).unwrap();
         assert_eq!(none["availableCommands"][0]["name"], "diff");
     }
 }

@@ -48,7 +48,7 @@ pub(super) async fn begin(
         models: models_of(&config),
         ahead: config.suggestions && config.background.mode != Mode::Off,
     };
-    let shown_to = FrontEndCapabilities { suggestions: true, questions: true, events: false, staging: false };
+    let shown_to = FrontEndCapabilities { suggestions: true, questions: true, events: false, staging: true };
     let conversation = Conversation::begin(parts, config, accounts, storage, shown_to);
     let id = conversation.id.clone();
     let (session, handle) = AcpSession::new(client.clone(), conversation, models, choice, settings);

@@ -13,6 +13,7 @@ use headstart_machine::conversation::words::{self, counted, counts_with};
 use headstart_machine::output::{call_title, not_kept_offer, one_line};
 use headstart_machine::parts::ConversationParts;
 use headstart_overlay_fs::{ChangeSet, Choice, Conflict, Keep};
+use headstart_speculation::ApprovalRequest;
 
 use super::updates;
 
@@ -25,6 +26,7 @@ const MINE: &str = "mine";
 const BOTH: &str = "both";
 const KEEP: &str = "keep";
 const KEEP_LEFT_OUT: &str = "keep-ignored";
+const LATER: &str = "later";
 
 /// A question that waits for its answer.
 pub(super) struct ClientQuestion {
@@ -60,40 +62,30 @@ impl ClientQuestion {
                     .items
                     .iter()
                     .rposition(|item| matches!(&**item, Item::Call(item) if item.call.id == judged.call.id));
+                let staged = judged.staged.as_ref().map(|staged| staged.changes());
                 let call = updates::pending_call(
                     key.unwrap_or(view.items.len()),
                     &judged.call,
-                    judged.changes.as_ref(),
+                    judged.changes.as_ref().or(staged),
                     workspace,
                 );
                 let more = always.as_ref().map(|rule| {
                     let name = format!("Always in this session: {}", one_line(&rule.to_string()));
                     option(ALWAYS, &name, PermissionOptionKind::AllowAlways)
                 });
-                let options = std::iter::once(yes("Allow")).chain(more).chain([no("Reject")]).collect();
+                let allow = if staged.is_some() { "Write what is staged, then allow this" } else { "Allow" };
+                let options = std::iter::once(yes(allow)).chain(more).chain([no("Reject")]).collect();
                 none(call, key.is_none(), options)
             }
             Subject::Changes(asks) => {
-                let changes = asks.changes();
-                let title = format!("Take what ran ahead: {}", counts_with(&changes.summary(), asks.git()));
-                let failed = asks.failures().iter().map(|failure| format!("failed: {}", one_line(failure)));
-                let keeps = asks
-                    .can_keep()
-                    .then(|| option(KEEP_LEFT_OUT, "Write it and keep all", PermissionOptionKind::AllowOnce));
-                let how = keeps.as_ref().map(|keeps| format!("\"{}\" keeps them", keeps.name));
-                let left_out = not_kept_offer(asks.not_kept(), how.as_deref());
-                let after =
-                    asks.pending_call().map(|call| format!("After that it asks: {}", call_title(call)));
-                let lines: Vec<_> = failed.chain(left_out).chain(after).collect();
-                let text = (!lines.is_empty()).then(|| lines.join("\n"));
-                let call = of_work(id, &title, changes, text, workspace);
-                let options = std::iter::once(yes("Write it")).chain(keeps).chain([no("Write nothing")]);
-                none(call, true, options.collect())
+                let (call, yes) = of_changes(&id.to_string(), "Take what ran ahead", asks, workspace);
+                none(call, true, yes.into_iter().chain([no("Write nothing")]).collect())
             }
             Subject::Conflicts { conflicts, changes, .. } => {
                 let title =
                     format!("Not written: {} changed since it ran ahead", counted(conflicts.len(), "file"));
-                let call = of_work(id, &title, changes, Some(words::conflicts(conflicts)), workspace);
+                let text = Some(words::conflicts(conflicts));
+                let call = of_work(&id.to_string(), &title, changes, text, workspace);
                 let allow = PermissionOptionKind::AllowOnce;
                 let mut options = vec![
                     option(ANEW, "Run the prompt anew", allow),
@@ -118,7 +110,7 @@ impl ClientQuestion {
                     options.insert(0, option(KEEP, &name, PermissionOptionKind::AllowOnce));
                 }
                 options.push(no("Write nothing"));
-                let call = of_work(id, title, &ChangeSet::default(), Some(text), workspace);
+                let call = of_work(&id.to_string(), title, &ChangeSet::default(), Some(text), workspace);
                 let commits = commits.filter(|_| offer.is_some());
                 Self { commits, ..none(call, true, options) }
             }
@@ -156,9 +148,68 @@ impl ClientQuestion {
     }
 }
 
+/// What the user says of what turns have staged, once a turn has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StagedReply {
+    Write,
+    WriteAndKeep,
+    Drop,
+    /// It stays staged.
+    Later,
+}
+
+impl StagedReply {
+    /// An answer that is not understood changes nothing.
+    pub(super) fn of(answer: Result<RequestPermissionResponse, Error>, can_keep: bool) -> Self {
+        match answer.map(|answer| answer.outcome) {
+            Ok(RequestPermissionOutcome::Selected(selected)) => match &*selected.option_id.0 {
+                YES => Self::Write,
+                KEEP_LEFT_OUT if can_keep => Self::WriteAndKeep,
+                NO => Self::Drop,
+                _ => Self::Later,
+            },
+            _ => Self::Later,
+        }
+    }
+}
+
+/// The question about what turns have staged: the call that it refers to, which the client does not know yet, and the
+/// options.
+pub(super) fn about_staged(
+    number: u64,
+    asks: &ApprovalRequest,
+    workspace: &Path,
+) -> (ToolCallUpdate, Vec<PermissionOption>) {
+    let (call, yes) = of_changes(&format!("staged-{number}"), "Write", asks, workspace);
+    let later = option(LATER, "Later: it stays staged", PermissionOptionKind::RejectOnce);
+    (call, yes.into_iter().chain([no("Drop it"), later]).collect())
+}
+
+/// The call that a question about changes refers to, and the ways to agree.
+fn of_changes(
+    id: &str,
+    does: &str,
+    asks: &ApprovalRequest,
+    workspace: &Path,
+) -> (ToolCallUpdate, Vec<PermissionOption>) {
+    let changes = asks.changes();
+    let title = format!("{does}: {}", counts_with(&changes.summary(), asks.git()));
+    let failed = asks.failures().iter().map(|failure| format!("failed: {}", one_line(failure)));
+    let keeps = asks
+        .can_keep()
+        .then(|| option(KEEP_LEFT_OUT, "Write it and keep all", PermissionOptionKind::AllowOnce));
+    let how = keeps.as_ref().map(|keeps| format!("\"{}\" keeps them", keeps.name));
+    let left_out = not_kept_offer(asks.not_kept(), how.as_deref());
+    let after = asks.pending_call().map(|call| format!("After that it asks: {}", call_title(call)));
+    let git = asks.git().map(words::git_in_full);
+    let lines: Vec<_> = git.into_iter().chain(failed).chain(left_out).chain(after).collect();
+    let text = (!lines.is_empty()).then(|| lines.join("\n"));
+    (of_work(id, &title, changes, text, workspace), std::iter::once(yes("Write it")).chain(keeps).collect())
+}
+
 /// The call that a question about work ahead refers to in the client, and its id.
 fn of_work(
-    id: QuestionId,
+    id: &str,
     title: &str,
     changes: &ChangeSet,
     text: Option<String>,

@@ -1,6 +1,8 @@
 //! One session: a conversation, shown as updates of the protocol. The rules of the conversation are not here.
 
+mod commands;
 mod reports;
+mod staged;
 mod startup;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,19 +17,17 @@ use agent_client_protocol_schema::v1::{
 use futures::StreamExt;
 use headstart_agent::{Item, ItemChange, Phase, QuestionId, Update, UserAnswer, View};
 use headstart_budget::policy::Mode;
-use headstart_machine::conversation::costs::{statistics_line, tokens};
+use headstart_machine::conversation::costs::tokens;
 use headstart_machine::conversation::words;
-use headstart_machine::conversation::{
-    AskedUndo, Conversation, ModelChoice, UndoResult, take_back_last_turn,
-};
+use headstart_machine::conversation::{AskedUndo, Conversation, ModelChoice};
 use headstart_machine::models::Models;
 use headstart_machine::output::{one_line, shortened};
-use headstart_machine::tool_rows::tool_lines;
 use headstart_speculation::{Ending, Limit};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use self::staged::StagedQuestions;
 use self::startup::Startup;
 use super::client::Client;
 use super::offer::{self, Offer, SessionCommand, Unsuggested};
@@ -69,6 +69,10 @@ pub(super) enum SessionRequest {
         question: QuestionId,
         answer: Result<RequestPermissionResponse, Error>,
     },
+    /// The client answered whether to write what is staged.
+    AnsweredStaged {
+        answer: Result<RequestPermissionResponse, Error>,
+    },
     /// Ends the session. The sender is dropped when nothing of the session is left.
     Close {
         closed: oneshot::Sender<()>,
@@ -102,6 +106,7 @@ pub(super) struct AcpSession {
     handle: SessionHandle,
     prompt: Option<PendingPrompt>,
     open_question: Option<(ClientQuestion, JoinHandle<()>)>,
+    staged: StagedQuestions,
     /// The calls that the client knows, each as it was told last.
     calls: BTreeMap<usize, ToolCallUpdate>,
     /// The calls that have not ended from the client's point of view.
@@ -126,6 +131,14 @@ struct PendingPrompt {
     sent: String,
     cancelled: bool,
     ending: Option<Ending>,
+    /// Whether its user was asked about what is staged.
+    asked: bool,
+}
+
+impl PendingPrompt {
+    fn new(id: RequestId, sent: String) -> Self {
+        Self { id, sent, cancelled: false, ending: None, asked: false }
+    }
 }
 
 impl AcpSession {
@@ -150,6 +163,7 @@ impl AcpSession {
             handle: me.clone(),
             prompt: None,
             open_question: None,
+            staged: StagedQuestions::default(),
             calls: BTreeMap::new(),
             open_calls: BTreeSet::new(),
             about_work: None,
@@ -187,6 +201,7 @@ impl AcpSession {
         if let Some((_, task)) = self.open_question.take() {
             task.abort();
         }
+        self.staged.withdraw();
         let ends = async {
             self.startup.stop().await;
             self.conversation.agent.close().await;
@@ -231,6 +246,7 @@ impl AcpSession {
                 }
             }
             SessionRequest::Answered { question, answer } => self.on_answer(question, answer).await,
+            SessionRequest::AnsweredStaged { answer } => self.on_answer_about_staged(answer).await,
             SessionRequest::Close { .. } => {}
         }
     }
@@ -244,10 +260,14 @@ impl AcpSession {
         }
         let (id, result) = answer(&self.settings, self.switches());
         self.client.respond(&id, Ok(result)).await;
-        self.send_update(self.offer.commands()).await;
+        self.staged.is_offered = view.unwritten.is_some();
+        self.send_update(self.offer.commands(self.staged.is_offered)).await;
         let trouble = std::mem::take(&mut self.conversation.trouble);
         if !trouble.is_empty() {
             self.notice(NoticeSeverity::Warning, &trouble).await;
+        }
+        if let Some(asks) = &view.unwritten {
+            self.say_unwritten(asks).await;
         }
     }
 
@@ -282,15 +302,28 @@ impl AcpSession {
             }
             // The prompt is answered when the summary exists, and the client is told of the summary.
             Some(SessionCommand::Compact) if agent.compact().is_ok() => {
-                self.prompt = Some(PendingPrompt { id, sent, cancelled: false, ending: None });
+                self.prompt = Some(PendingPrompt::new(id, sent));
                 return;
+            }
+            // The prompt is answered when all is written.
+            Some(SessionCommand::Write) if agent.write_staged(false).is_ok() => {
+                self.prompt = Some(PendingPrompt { asked: true, ..PendingPrompt::new(id, sent) });
+                return;
+            }
+            Some(SessionCommand::Undo) => {
+                let undone = self.undo().await;
+                return self.say(&id, &undone).await;
+            }
+            Some(SessionCommand::Drop) => {
+                let dropped = self.drop_staged().await;
+                return self.say(&id, &dropped).await;
             }
             Some(command) => {
                 let answer = self.on_command(&command);
                 return self.say(&id, &answer).await;
             }
         };
-        let pending = PendingPrompt { id, sent, cancelled: false, ending: None };
+        let pending = PendingPrompt::new(id, sent);
         if self.startup.queue(&text) {
             self.prompt = Some(pending);
             return;
@@ -321,59 +354,6 @@ impl AcpSession {
         self.client.respond(id, Ok(PromptResponse::new(StopReason::EndTurn))).await;
     }
 
-    fn on_command(&mut self, command: &SessionCommand) -> String {
-        let agent = &self.conversation.agent;
-        match command {
-            SessionCommand::Next | SessionCommand::AheadHow => {
-                let now = if self.settings.ahead { "on" } else { "off" };
-                let held = self.offer.why_none().filter(|_| self.settings.ahead);
-                let held = held.map(|Unsuggested { why, .. }| format!(" Nothing is suggested now: {why}."));
-                format!(
-                    "Suggestions and work ahead are {now}; /ahead on and /ahead off change that.{}",
-                    held.unwrap_or_default()
-                )
-            }
-            SessionCommand::Diff => {
-                let git = agent.staged_git().filter(|git| !git.is_empty());
-                let git = git.map(|git| listed(&[words::git_in_full(&git)]));
-                let diff = agent.staged().unwrap_or_default().diff();
-                let diff = (!diff.is_empty()).then(|| fenced(&diff));
-                match git.into_iter().chain(diff).collect::<String>() {
-                    nothing if nothing.is_empty() => "Nothing is staged.".to_owned(),
-                    changes => changes,
-                }
-            }
-            SessionCommand::Undo => {
-                match take_back_last_turn(agent, &self.conversation.parts, &mut self.undo_asked) {
-                    UndoResult::Nothing(why) | UndoResult::Refused(why) => why,
-                    UndoResult::Part { files, left } => format!("{files}\n{left}"),
-                    UndoResult::Whole { files, summary } => format!("{files}\n\n{summary}"),
-                }
-            }
-            SessionCommand::Stats => statistics_line(agent),
-            SessionCommand::Tools => {
-                let parts = &self.conversation.parts;
-                let names = parts.engine.toolbox.schemas().into_iter().map(|schema| schema.name);
-                listed(&tool_lines(names, &self.conversation.agent.rules()))
-            }
-            SessionCommand::Servers if self.startup.is_starting() => {
-                "The tool servers are being started.".to_owned()
-            }
-            SessionCommand::Servers => match self.conversation.parts.server_tools.lines() {
-                lines if lines.is_empty() => "There are no tool servers.".to_owned(),
-                lines => listed(&lines),
-            },
-            SessionCommand::Compact => {
-                "There is nothing to sum up yet: the last turns stay as they are.".to_owned()
-            }
-            SessionCommand::Ahead(on) => {
-                self.set_ahead(*on);
-                let now = if *on { "on" } else { "off" };
-                format!("Suggestions and work ahead are {now} in this session.")
-            }
-        }
-    }
-
     async fn cancel(&mut self, only: Option<&RequestId>) {
         if let Some(only) = only
             && self.prompt.as_ref().is_none_or(|prompt| prompt.id != *only)
@@ -383,7 +363,7 @@ impl AcpSession {
         match &mut self.prompt {
             Some(prompt) => {
                 prompt.cancelled = true;
-                if self.startup.take_back() {
+                if self.startup.take_back() || self.staged.withdraw() {
                     return self.finish().await;
                 }
                 // It may have ended by itself, and then there is nothing to stop.
@@ -449,6 +429,7 @@ impl AcpSession {
             }
         }
         self.on_question(&update.view).await;
+        self.offer_commands_for_staged(&update.view).await;
         let offer = self.offer_in(&update.view);
         if offer != self.offer {
             if let Some(Unsuggested { code, why }) = offer.why_none()
@@ -461,7 +442,7 @@ impl AcpSession {
             }
             self.offer = offer;
             self.send_update(self.offer.update()).await;
-            self.send_update(self.offer.commands()).await;
+            self.send_update(self.offer.commands(self.staged.is_offered)).await;
         }
         if update.view.phase == Phase::Idle {
             self.finish().await;
@@ -543,7 +524,7 @@ impl AcpSession {
 
     /// Answers the prompt. Nothing runs any more, and the client has been told everything.
     async fn finish(&mut self) {
-        if self.startup.has_prompt() {
+        if self.startup.has_prompt() || self.asks_about_staged().await {
             return;
         }
         let Some(prompt) = self.prompt.take() else { return };
@@ -579,13 +560,4 @@ impl AcpSession {
         let options = self.client.capabilities().session.and_then(|session| session.config_options);
         options.is_some_and(|options| options.boolean.is_some())
     }
-}
-
-/// Lines in the form of terminal output.
-fn listed(lines: &[String]) -> String {
-    format!("```text\n{}\n```\n", lines.join("\n"))
-}
-
-fn fenced(diff: &str) -> String {
-    format!("```diff\n{diff}```\n")
 }

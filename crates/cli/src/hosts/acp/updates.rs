@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, Diff, MessageId, SessionUpdate, TextContent, ToolCall, ToolCallContent,
     ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, Usage,
 };
-use headstart_agent::{AppliedWork, CallItem};
+use headstart_agent::{AppliedPlace, AppliedWork, CallItem};
 use headstart_forked_query::{ToolCall as Call, ToolOutcome, Usage as Tokens};
 use headstart_machine::conversation::words::{call_title_of, counts_with};
 use headstart_machine::output::{one_line, printable, said_of_command};
@@ -153,7 +153,12 @@ pub(super) fn applied(
     workspace: &Path,
 ) -> ToolCall {
     let summary = &applied.changes;
-    let title = format!("Took what ran ahead: {}", counts_with(summary, applied.git.as_deref()));
+    let does = match applied.place {
+        AppliedPlace::Written => "Took what ran ahead",
+        AppliedPlace::Staged => "Staged what ran ahead",
+        AppliedPlace::WrittenTurns => "Written",
+    };
+    let title = format!("{does}: {}", counts_with(summary, applied.git.as_deref()));
     let places = summary.iter().map(|row| ToolCallLocation::new(workspace.join(row.path.to_string())));
     let mut shown = written.map(|written| diffs(written, workspace)).unwrap_or_default();
     if shown.is_empty() && !summary.is_empty() {

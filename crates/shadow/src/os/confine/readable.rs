@@ -177,8 +177,7 @@ impl Search<'_> {
                 is_partial = true;
             } else if !self.is_again
                 && (is_git && !self.may_hold_closed(&name, is_top)
-                    || self.confinement.rules.is_empty()
-                        && NOT_SEARCHED.iter().any(|known| name == *known))
+                    || self.confinement.rules.is_empty() && NOT_SEARCHED.iter().any(|known| name == *known))
             {
                 readable.folders.push(entry.path());
             } else {

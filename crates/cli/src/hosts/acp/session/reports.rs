@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{
     Notice, NoticeSeverity, SessionUpdate, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
     ToolCallUpdateFields, ToolKind,
 };
-use headstart_agent::{CallItem, Item, NotAppliedReason};
+use headstart_agent::{AppliedPlace, CallItem, Item, NotAppliedReason};
 use headstart_machine::conversation::words;
 use headstart_machine::output::{checked_line, merged_line, not_kept_line, stale_line};
 use headstart_speculation::{CallStage, Origin};
@@ -16,6 +16,9 @@ use crate::hosts::acp::updates;
 
 impl AcpSession {
     pub(super) async fn on_item(&mut self, key: usize, item: &Item, is_new: bool) {
+        if matches!(item, Item::Prompt { .. }) {
+            self.staged.turn = key;
+        }
         match item {
             // The client already shows the prompt that it sent.
             Item::Prompt { text } if self.prompt.as_ref().is_none_or(|prompt| prompt.sent != *text) => {
@@ -26,7 +29,9 @@ impl AcpSession {
             Item::Check(checked) => self.notice(NoticeSeverity::Info, &checked_line(checked)).await,
             Item::Applied(applied) if is_new => {
                 let written = self.conversation.written.take_all(&applied.changes);
-                if !applied.changes.is_empty() || applied.git.is_some() {
+                let is_of_turns = applied.place == AppliedPlace::WrittenTurns;
+                let is_told = is_of_turns && self.on_written(applied).await && self.about_work.is_none();
+                if !is_told && (!applied.changes.is_empty() || applied.git.is_some()) {
                     self.conversation.parts.warm_views();
                     let id = self.about_work.take();
                     let is_known = id.is_some();
@@ -91,7 +96,11 @@ impl AcpSession {
         let is_edit = updates::kind(&call.call) == ToolKind::Edit;
         let may_have_written = is_edit && call.stage.is_end() && call.origin == Origin::Turn;
         let written = may_have_written.then(|| self.conversation.written.take(&call.call)).flatten();
-        let update = updates::changed_call(key, call, written.as_ref(), &workspace);
+        let staged = (may_have_written && written.is_none()).then(|| self.staged_by(key, call)).flatten();
+        let mut update = updates::changed_call(key, call, written.as_ref().or(staged.as_ref()), &workspace);
+        if staged.is_some() {
+            update.fields.status = Some(ToolCallStatus::InProgress).into();
+        }
         // A call that the client did not know was told with its current stage.
         let says_more = call.printed.is_some() || call.outcome.is_some();
         if (is_known || says_more) && self.calls.get(&key) != Some(&update) {
