@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use headstart_git_ahead::{Git, GitError, Repository, no_programs};
 use headstart_overlay_fs::WorkspacePath;
-use headstart_tool_gate::{clean_environment, git_config_holds_token};
+use headstart_tool_gate::{DenyRules, clean_environment, git_config_holds_token};
 
 pub use self::family::{Family, without_working_tree};
 pub use self::fresh_index::fresh_index;
@@ -34,38 +34,41 @@ pub(crate) fn repository(workspace: &Path, state: Option<&Path>) -> Option<Repos
 }
 
 /// The settings of a workspace's repository, or of one of its submodules and linked worktrees, that hold a password or a
-/// token, or cannot be read.
+/// token, or cannot be read, or a file beside them that holds a secret by its name.
 pub(crate) fn settings_with_token(workspace: &Path) -> Option<String> {
     let file = settings_with_tokens(&workspace.join(".git")).into_iter().next()?;
     Some(file.strip_prefix(workspace).unwrap_or(&file).display().to_string())
 }
 
-/// All such files in a repository's own folder.
+/// All such files in a repository's own folder, and all that hold a secret by their name.
 pub(crate) fn settings_with_tokens(dot_git: &Path) -> Vec<PathBuf> {
-    const PARTS: [&str; 2] = ["modules", "worktrees"];
+    /// What git itself fills, with names of its own or of branches.
+    const FILLED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "lfs"];
     let mut found = Vec::new();
     let mut folders = vec![dot_git.to_owned()];
     while let Some(folder) = folders.pop() {
-        found.extend(
-            ["config", "config.worktree"]
-                .map(|name| folder.join(name))
-                .into_iter()
-                .filter(|file| holds_token(file)),
-        );
-        // The name of a submodule may have slashes, so its folder may lie deeper; its own parts lie below it.
+        // The folder of a submodule may be called as one of those.
         let is_repository = folder.join("HEAD").symlink_metadata().is_ok();
-        let below = |folder: &Path| {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            folders.map(|entry| entry.path()).collect::<Vec<_>>()
-        };
-        if is_repository {
-            folders.extend(PARTS.iter().flat_map(|part| below(&folder.join(part))));
-        } else {
-            folders.extend(below(&folder));
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (name, path) = (entry.file_name(), entry.path());
+            let is_filled = is_repository && FILLED_BY_GIT.iter().any(|known| name == *known);
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.extend((!is_filled).then_some(path));
+            } else if is_git_setting(&name) {
+                found.extend(holds_token(&path).then_some(path));
+            } else if WorkspacePath::from_bytes(name.as_encoded_bytes())
+                .is_ok_and(|name| DenyRules::default().secret(&name).is_some())
+            {
+                found.push(path);
+            }
         }
     }
     found
+}
+
+/// Whether a file in a repository's own folder has its settings, or is a copy of them that a program has kept.
+pub(crate) fn is_git_setting(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"config")
 }
 
 /// Whether a configuration of git holds a password or a token, or cannot be read.

@@ -30,7 +30,7 @@ pub(crate) use background::BackgroundCommands;
 pub(crate) use clean_environment::{clean_environment, users_path_first};
 
 use crate::bounded_output::{BoundedOutput, TOLD_EVERY};
-use crate::git::{fresh_index, holds_token};
+use crate::git::{fresh_index, holds_token, is_git_setting};
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;
 use crate::system::{Group, GroupLeader, Lifeline, OutputPipe, find_bash, own_program, path_in, variables};
@@ -355,7 +355,12 @@ pub fn closed_by(
         DenyRules::from_patterns(confinement.rules.iter().cloned()).map_err(|error| error.to_string())?;
     let closes_secrets = confinement.closes;
     let is_secret = |file: &Path, path: &WorkspacePath| {
-        holds_a_secret(path) && (path.names().all(|name| name != b".git") || holds_token(file))
+        let is_inside_git = path.names().any(|name| name == b".git");
+        if is_inside_git && file.file_name().is_some_and(is_git_setting) {
+            holds_token(file)
+        } else {
+            holds_a_secret(path)
+        }
     };
     Ok(move |file: &Path, path: &WorkspacePath| {
         closes_secrets && is_secret(file, path) || rules.matching(path).is_some()

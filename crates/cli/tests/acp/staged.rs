@@ -42,7 +42,7 @@ fn states(client: &Client, tool: &str) -> Vec<String> {
     let last = |call: &Value| {
         let same =
             |update: &&Value| update["toolCallId"] == call["toolCallId"] && update.get("status").is_some();
-        updates().filter(same).last().unwrap()["status"].as_str().unwrap().to_owned()
+        updates().rfind(same).unwrap()["status"].as_str().unwrap().to_owned()
     };
     calls.map(last).collect()
 }

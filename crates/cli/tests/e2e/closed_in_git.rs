@@ -112,7 +112,25 @@ fn a_commit_that_nothing_names_any_more_counts_as_kept() {
     let tell = format!("touch x; sh tell.sh {} .env", dropped.trim());
     assert_eq!(end_of(&mut session, &tell), ("boundary".to_owned(), false), "a secret by its name");
     assert_eq!(end_of(&mut session, honest).0, "completed");
-    session.write("project/private/plan.txt", format!("{SECRET}\n"));
+    // A commit that was given up leaves a tree.
+    session.write("project/deep/.env", format!("KEY={SECRET}2\n"));
+    session.git(&["add", "-f", "deep"]);
+    let tree = session.git(&["write-tree"]);
+    session.git(&["reset", "-q"]);
+    let tell = format!("touch x; sh tell.sh {} deep/.env", tree.trim());
+    assert_eq!(end_of(&mut session, &tell), ("boundary".to_owned(), false), "a secret in a tree");
+    assert_eq!(end_of(&mut session, honest).0, "completed");
+    session.write("project/private/deep/plan.txt", format!("{SECRET}\n"));
+    session.git(&["add", "-f", "private"]);
+    session.git(&["write-tree"]);
+    session.git(&["reset", "-q"]);
+    assert_eq!(
+        end_of(&mut session, honest),
+        ("boundary".to_owned(), false),
+        "a tree with what a rule covers"
+    );
+    session.git(&["prune", "--expire=now"]);
+    assert_eq!(end_of(&mut session, honest).0, "completed");
     commit(&session, &["private"]);
     forget(&session);
     assert_eq!(end_of(&mut session, honest), ("boundary".to_owned(), false), "what a rule covers");
@@ -219,6 +237,23 @@ fn a_token_in_the_address_of_a_remote_is_not_told() {
         let (status, told) = end_of(&mut session, command);
         // To the model, a read that is refused is an error that says what to do instead.
         assert!(!told && (status == "boundary" || !command.starts_with("touch")), "{command}: {status}");
+    }
+    session.git(&["remote", "set-url", "origin", "https://example.org/x.git"]);
+    // A helper of git keeps passwords in a file beside, and an editor a copy of the settings.
+    for file in [".git/credentials", ".git/config~"] {
+        let url = if file.ends_with('~') { "[remote \"origin\"]\n\turl = " } else { "" };
+        session.write(&format!("project/{file}"), format!("{url}https://ada:{SECRET}@example.org/x.git\n"));
+        let of_name = format!("cat .git/{}*", &file[5..9]);
+        for command in [
+            of_name.clone(),
+            "grep -rh ada .git".to_owned(),
+            format!("touch x; {of_name}"),
+            "touch x; python3 -c \"import glob; [print(open(f).read()) for f in glob.glob('.git/c*')]\""
+                .to_owned(),
+        ] {
+            assert!(!end_of(&mut session, &command).1, "{command}: {file}");
+        }
+        std::fs::remove_file(session.workspace().join(file)).unwrap();
     }
     assert_eq!(end_of(&mut session, "git status --short; git log -1 --format=%s").0, "completed");
     session.git(&["remote", "set-url", "origin", "https://example.org/x.git"]);

@@ -1,6 +1,6 @@
 //! What a repository keeps of files, beyond those of its work tree.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::undone::Surroundings;
 use crate::{GitError, KeptFile};
@@ -67,33 +67,42 @@ impl Surroundings {
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
-    /// The names of all objects that can be reached, and of those in commits that nothing names any more, with the path at
-    /// which each was found first.
+    /// The names of all objects that can be reached, and of those in commits and trees that nothing names any more, with
+    /// the path at which each was found first. A commit that was given up leaves a tree.
     fn objects(&self, most_commits: Option<usize>) -> Result<Vec<u8>, GitError> {
         let most = most_commits.map(|most| format!("--max-count={most}"));
         let list = ["rev-list", "--objects", "--ignore-missing"];
         let reachable = ["--all", "--reflog", "--indexed-objects"];
         let words = list.into_iter().chain(reachable).chain(most.as_deref()).collect::<Vec<_>>();
         let mut objects = self.git.ask(&self.at, "rev-list", &words, b"")?;
-        let reached: HashSet<_> = lines(&objects).collect();
-        let stored = self.stored_commits()?;
-        let unnamed = lines(&stored).filter_map(|line| line.strip_prefix(b"commit "));
-        let unnamed = unnamed.filter(|commit| !reached.contains(commit));
-        let unnamed: Vec<_> = unnamed.take(most_commits.unwrap_or(usize::MAX)).collect();
-        if !unnamed.is_empty() {
+        let check =
+            ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
+        let stored = self.git.ask(&self.at, "cat-file", &check, b"")?;
+        let unnamed = |objects: &[u8], kind: &[u8]| {
+            let reached: HashSet<_> = lines(objects).map(name_of).collect();
+            let of_kind = lines(&stored).filter_map(|line| line.strip_prefix(kind));
+            let unnamed =
+                of_kind.filter(|name| !reached.contains(name)).take(most_commits.unwrap_or(usize::MAX));
+            unnamed.collect::<Vec<_>>().join(&b'\n')
+        };
+        let commits = unnamed(&objects, b"commit ");
+        if !commits.is_empty() {
             // Their parents are named, or are in the list as well.
             let words = list.into_iter().chain(["--no-walk", "--stdin"]).collect::<Vec<_>>();
-            let more = self.git.ask(&self.at, "rev-list", &words, &unnamed.join(&b'\n'))?;
+            let more = self.git.ask(&self.at, "rev-list", &words, &commits)?;
             objects.extend(more);
         }
+        let trees = unnamed(&objects, b"tree ");
+        if !trees.is_empty() {
+            let told = self.git.ask(
+                &self.at,
+                "cat-file",
+                &["cat-file", "--batch=%(objectname) %(objectsize)"],
+                &trees,
+            )?;
+            objects.extend(Trees::parse(&told).listed());
+        }
         Ok(objects)
-    }
-
-    /// The kinds and names of all objects, of which only the commits matter here.
-    fn stored_commits(&self) -> Result<Vec<u8>, GitError> {
-        let words =
-            ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
-        self.git.ask(&self.at, "cat-file", &words, b"")
     }
 
     /// A text that differs as soon as [`keeps`](Self::keeps) may answer otherwise.
@@ -109,8 +118,71 @@ impl Surroundings {
     }
 }
 
+/// Trees by their names, each with the names and the paths of what is in it.
+struct Trees(HashMap<Vec<u8>, Vec<TreeEntry>>);
+
+/// The name of an object, and of the file that it is.
+type TreeEntry = (Vec<u8>, Vec<u8>);
+
+impl Trees {
+    /// The answer of `git cat-file`: of each tree a line with its name and its size, and its content.
+    fn parse(mut told: &[u8]) -> Self {
+        let mut trees = HashMap::new();
+        while let Some(end) = told.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = (&told[..end], &told[end + 1..]);
+            let Some(at) = line.iter().position(|byte| *byte == b' ') else { break };
+            let size = str::from_utf8(&line[at + 1..]).ok().and_then(|size| size.parse::<usize>().ok());
+            // An object that cannot be read has no size, and no content behind it.
+            let Some(content) = size.and_then(|size| rest.get(..size)) else {
+                told = rest;
+                continue;
+            };
+            trees.insert(line[..at].to_vec(), entries(content, at / 2));
+            told = rest.get(content.len() + 1..).unwrap_or_default();
+        }
+        Self(trees)
+    }
+
+    /// A line for each object, with its name and its path in the outermost of these trees that hold it.
+    fn listed(&self) -> Vec<u8> {
+        let inner: HashSet<_> = self.0.values().flatten().map(|(name, _)| name).collect();
+        let outermost = self.0.keys().filter(|tree| !inner.contains(tree));
+        let mut waiting: Vec<_> = outermost.map(|tree| (tree, Vec::new())).collect();
+        let (mut listed, mut seen) = (Vec::new(), HashSet::new());
+        while let Some((tree, above)) = waiting.pop() {
+            for (name, file) in self.0.get(tree).into_iter().flatten() {
+                let path = if above.is_empty() { file.clone() } else { [&above[..], file].join(&b'/') };
+                listed.extend([name, &path[..]].join(&b' '));
+                listed.push(b'\n');
+                if self.0.contains_key(name) && seen.insert((name, path.clone())) {
+                    waiting.push((name, path));
+                }
+            }
+        }
+        listed
+    }
+}
+
+/// The entries of a tree: of each a mode, the name of a file, and the name of an object with this many bytes.
+fn entries(mut tree: &[u8], length: usize) -> Vec<TreeEntry> {
+    let mut entries = Vec::new();
+    while let Some(end) = tree.iter().position(|byte| *byte == 0) {
+        let file = tree[..end].splitn(2, |byte| *byte == b' ').nth(1);
+        let (Some(file), Some(name)) = (file, tree.get(end + 1..end + 1 + length)) else { break };
+        let digits = name.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+        entries.push((digits, file.to_vec()));
+        tree = &tree[end + 1 + length..];
+    }
+    entries
+}
+
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n')
+}
+
+/// The name of the object in a line, which may have a path behind it.
+fn name_of(line: &[u8]) -> &[u8] {
+    line.split(|byte| *byte == b' ').next().unwrap_or_default()
 }
 
 /// The objects of a list that have a path, with it.

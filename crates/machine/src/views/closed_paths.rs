@@ -15,7 +15,7 @@ use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{CommandOutput, SecretAccess};
 
 use super::lock;
-use super::other_names::{opens_unlisted, with_other_names};
+use super::other_names::{may_hide_names, with_other_names};
 use crate::git::{settings_with_tokens, without_working_tree};
 use crate::system::{FileNumbers as _, path_in, workspace_path};
 
@@ -112,10 +112,17 @@ impl ClosedPathCache {
         if secrets == SecretAccess::Closed {
             found.extend(settings_of_nested_repositories(workspace, &folders)?);
         }
-        let closed = Closed {
-            paths: with_other_names(workspace, found, MAX_NAMES)?,
-            repositories: repositories(workspace, &folders)?,
-        };
+        let paths = with_other_names(workspace, found, MAX_NAMES)?;
+        // What is hidden there would count as a change of the repository by the command.
+        let is_gits =
+            |path: &&WorkspacePath| path.names().next() == Some(b".git") && path.names().nth(1).is_some();
+        if let Some(path) = paths.iter().find(is_gits) {
+            let message = format!(
+                "{path} is closed, or is another name of a closed file, and a view shows git's own folder as a whole"
+            );
+            return Err(io::Error::other(message));
+        }
+        let closed = Closed { paths, repositories: repositories(workspace, &folders)? };
         *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
         Ok(closed)
     }
@@ -238,7 +245,7 @@ impl ClosedPathScan<'_> {
             CachedFolder { stamp, names: 0, closed: Vec::new(), folders: Vec::new(), is_repository: false };
         let Ok(entries) = fs::read_dir(folder) else {
             // Nobody can say what is in such a folder, so all of it is closed.
-            let closed = (!path.is_root() && opens_unlisted(folder)).then(|| path.clone());
+            let closed = (!path.is_root() && may_hide_names(folder)).then(|| path.clone());
             return Ok(CachedFolder { stamp: None, closed: closed.into_iter().collect(), ..listed });
         };
         let mut parts_of_git = 0;

@@ -42,7 +42,7 @@ impl KeptInRepository {
             && let Some(name) = git::settings_with_token(workspace)
         {
             return Some(format!(
-                "{name} holds a password or a token, which every program in a view could read (a credential helper of git keeps it elsewhere)"
+                "{name} holds a password or a token, or may, which every program in a view could read (a credential helper of git keeps it elsewhere)"
             ));
         }
         if deny.is_empty() {

@@ -301,8 +301,25 @@ fn another_name_opens_nothing_closed() {
         let said = text(&place.run(command).stdout);
         assert!(!said.contains("hush"), "{command}: {said}");
     }
+    // Who cannot list a folder cannot say whose other name a file in it is.
+    let hidden = workspace.join("hidden");
+    fs::create_dir(&hidden).unwrap();
+    fs::write(hidden.join("any.pem"), "KEY=hush\n").unwrap();
+    fs::hard_link(hidden.join("any.pem"), workspace.join("plain.txt")).unwrap();
+    fs::set_permissions(&hidden, fs::Permissions::from_mode(0o300)).unwrap();
+    assert_eq!(text(&place.run("cat plain.txt hidden/any.pem").stdout), "");
+    // What git or its helpers keep in the repository's own folder is closed by its name as elsewhere.
+    for file in [".git/any.pem", ".git/foo/.env", ".git/modules/refs/any.pem"] {
+        let file = workspace.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "KEY=hush\n").unwrap();
+    }
     let place = Place { starts_git: true, ..place };
-    assert_eq!(text(&place.run("cat .git/hooks/kept .git/lfs/objects/ab/kept unlisted/kept").stdout), "");
+    assert_eq!(
+        text(&place.run("cat .git/hooks/kept .git/lfs/objects/ab/kept unlisted/kept plain.txt").stdout),
+        ""
+    );
+    assert_eq!(text(&place.run("cat .git/*.pem .git/foo/.env .git/modules/refs/any.pem").stdout), "");
     // Two names of an open file are both open.
     assert_eq!(text(&place.run("cat docs/a.md docs/b.md").stdout), "KEY=shown\nKEY=shown\n");
 }

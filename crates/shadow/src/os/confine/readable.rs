@@ -1,7 +1,6 @@
 //! Which parts of a workspace a command may read without a question to the user.
 
-use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,11 +13,12 @@ use crate::confinement::Confinement;
 
 /// Folders with what package managers fetched, which is no secret. Without a rule they are not searched.
 const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
-/// The folder of a repository, which git needs as a whole. Only its settings and those of its submodules and linked
-/// worktrees can be closed.
+/// The folder of a repository.
 const GIT: &str = ".git";
-const GIT_SETTINGS: [&str; 2] = ["config", "config.worktree"];
-const GIT_FOLDERS: [&str; 2] = ["modules", "worktrees"];
+/// The settings of a repository begin with this. Git needs them, and others keep copies beside them.
+const GIT_SETTINGS: &[u8] = b"config";
+/// What git itself fills in its folder, with names of its own or of branches.
+const FILLED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "lfs"];
 /// The most names that are looked at before each command.
 const MOST_NAMES: usize = 1_000_000;
 
@@ -51,11 +51,18 @@ impl Readable {
             but: None,
             looked_at: 0,
             several_names: HashSet::new(),
+            names: HashMap::new(),
+            is_blind: false,
             is_again: false,
             leads_to_processes: false,
             leads_to_git: None,
         };
         let mut found = search.both(workspace, around)?;
+        if search.is_blind {
+            search
+                .several_names
+                .extend(search.names.drain().filter_map(|(file, left)| (0 < left).then_some(file)));
+        }
         if !search.several_names.is_empty() {
             search.is_again = true;
             found = search.both(workspace, around)?;
@@ -89,6 +96,16 @@ fn keeps_objects(folder: &Path) -> bool {
     ["pack", "info"].iter().all(|made| folder.join(made).is_dir())
 }
 
+/// Whether files may have a name in a folder that cannot be looked through: it is the user's own, or can be entered.
+fn may_hide_names(folder: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    can_be_entered(folder) || folder.symlink_metadata().is_ok_and(|found| found.uid() == own)
+}
+
+fn can_be_entered(folder: &Path) -> bool {
+    folder.join(".").metadata().is_ok()
+}
+
 /// Whether a link leads to `/proc`, where there are files without an end and the command lines of all processes.
 fn leads_to_processes(link: &Path) -> bool {
     // A process that its target names may only begin later, so the text of the link counts as well.
@@ -114,6 +131,10 @@ struct Search<'a> {
     looked_at: usize,
     /// The closed files that have another name, by device and inode.
     several_names: HashSet<(u64, u64)>,
+    /// The files with several names, and how many of their names were not found.
+    names: HashMap<(u64, u64), u64>,
+    /// Whether there is a folder in which names of files may be that nobody can find.
+    is_blind: bool,
     /// Whether those are known, so that their other names are looked for.
     is_again: bool,
     leads_to_processes: bool,
@@ -137,9 +158,10 @@ impl Search<'_> {
     /// What may be read of a folder; `None` for all of it.
     fn folder(&mut self, folder: &Path, path: &WorkspacePath) -> io::Result<Option<Readable>> {
         let is_git = path.names().any(|name| name == GIT.as_bytes());
-        let is_top = path.file_name() == Some(GIT.as_bytes());
+        // The folder of a submodule may be called as one that git fills.
+        let is_repository = is_git && folder.join("HEAD").symlink_metadata().is_ok();
         // Nobody can say what is in a folder that cannot be listed, and who knows a name in it may still open that.
-        let Ok(entries) = fs::read_dir(folder) else { return Ok(Some(Readable::default())) };
+        let Some(entries) = self.entries(folder) else { return Ok(Some(Readable::default())) };
         let (mut readable, mut is_partial) = (Readable::default(), false);
         for entry in entries {
             let entry = entry?;
@@ -161,8 +183,8 @@ impl Search<'_> {
                 is_partial = true;
                 continue;
             }
-            let may_be_closed =
-                !is_git || !self.confinement.starts_git && GIT_SETTINGS.iter().any(|known| name == *known);
+            let is_setting = is_git && name.as_bytes().starts_with(GIT_SETTINGS);
+            let may_be_closed = !(is_setting && self.confinement.starts_git);
             let is_closed = may_be_closed && (self.closes)(&entry.path(), &below)
                 || self.closes_objects() && kind.is_dir() && keeps_objects(&entry.path());
             if is_closed {
@@ -171,12 +193,13 @@ impl Search<'_> {
             } else if !kind.is_dir() && self.is_again && self.is_known(&entry.metadata()?) {
                 readable.hides_something = true;
             } else if kind.is_file() {
+                self.note_name(&entry.metadata()?);
                 readable.files.push(entry.path());
             } else if !kind.is_dir() {
                 // Nobody may ever write to a pipe, and then whoever opens it waits for ever.
                 is_partial = true;
             } else if !self.is_again
-                && (is_git && !self.may_hold_closed(&name, is_top)
+                && (is_repository && FILLED_BY_GIT.iter().any(|known| name == *known)
                     || self.confinement.rules.is_empty() && NOT_SEARCHED.iter().any(|known| name == *known))
             {
                 readable.folders.push(entry.path());
@@ -198,16 +221,18 @@ impl Search<'_> {
         !self.confinement.rules.is_empty() && !self.confinement.starts_git
     }
 
-    /// Whether a folder in a repository's own one, or in one of its parts, may hold what is closed. What git fills with
-    /// many files never does.
-    fn may_hold_closed(&self, name: &OsStr, is_top: bool) -> bool {
-        let is_named = |names: &[&str]| names.iter().any(|known| name == *known);
-        !self.confinement.starts_git
-            && if is_top {
-                is_named(&GIT_FOLDERS)
-            } else {
-                !is_named(&["objects", "refs", "logs", "hooks", "lfs"])
-            }
+    /// What is in a folder, if that can be listed and looked at.
+    fn entries(&mut self, folder: &Path) -> Option<fs::ReadDir> {
+        let entries = fs::read_dir(folder).ok().filter(|_| can_be_entered(folder));
+        self.is_blind |= entries.is_none() && may_hide_names(folder);
+        entries
+    }
+
+    /// Counts a name of a file that has several.
+    fn note_name(&mut self, found: &Metadata) {
+        if !self.is_again && 1 < found.nlink() {
+            *self.names.entry((found.dev(), found.ino())).or_insert(found.nlink()) -= 1;
+        }
     }
 
     /// Remembers which files below a closed path have another name.
@@ -217,7 +242,7 @@ impl Search<'_> {
             self.several_names.insert((found.dev(), found.ino()));
         }
         if found.is_dir() {
-            for entry in fs::read_dir(path).into_iter().flatten() {
+            for entry in self.entries(path).into_iter().flatten() {
                 self.count()?;
                 self.note(&entry?.path())?;
             }

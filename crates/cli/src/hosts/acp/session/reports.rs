@@ -99,7 +99,7 @@ impl AcpSession {
         let staged = (may_have_written && written.is_none()).then(|| self.staged_by(key, call)).flatten();
         let mut update = updates::changed_call(key, call, written.as_ref().or(staged.as_ref()), &workspace);
         if staged.is_some() {
-            update.fields.status = Some(ToolCallStatus::InProgress).into();
+            update.fields.status = Some(ToolCallStatus::InProgress);
         }
         // A call that the client did not know was told with its current stage.
         let says_more = call.printed.is_some() || call.outcome.is_some();
