@@ -75,8 +75,12 @@ class App {
   #fetchGate(): Promise<void> {
     this.#fetchedGate ??= Promise.all([import("./views/gate.js"), init()]).then(
       ([{ GateView }]) => {
-        this.#gate = new GateView((text) => this.#announce(text));
+        this.#gate = new GateView(
+          (text) => this.#announce(text),
+          (address) => history.replaceState(null, "", `#${address}`),
+        );
         this.#play.dom.after(this.#gate.dom);
+        this.#gate.open(location.hash.slice(1));
         this.#gate.show(viewAsked() === "gate");
       },
       () => this.#session.unfetched("view of the gate"),
@@ -203,6 +207,7 @@ class App {
       else link.removeAttribute("aria-current");
     }
     document.title = view === "play" ? "headstart: your next prompt, done before you send it" : `headstart: ${VIEWS[view].toLowerCase()}`;
+    this.#gate?.open(asked);
     this.#gate?.show(view === "gate");
     if (view === "play") this.#play.composer.input.focus({ preventScroll: asked !== "prompt" });
     else if (byUser) window.scrollTo(0, 0);
@@ -229,7 +234,8 @@ function element(id: string): HTMLElement {
 
 /** The view that the address names; the playground if it names none. */
 function viewAsked(): ViewName {
-  const asked = location.hash.slice(1);
+  // A view may be followed by what it shows: `#gate=ls`.
+  const asked = /^\w*/.exec(location.hash.slice(1))?.[0] ?? "";
   return Object.hasOwn(VIEWS, asked) ? (asked as ViewName) : "play";
 }
 

@@ -26,6 +26,29 @@ test("typing something else gives the work up and leaves nothing of it", async (
   await visitor.done();
 });
 
+test("whatever a visitor types first, there is a way on: the nearest recorded prompt as the ghost, and all of them as buttons", async () => {
+  for (const [prompt, ghost] of [["Tell me a joke", "add a maxLength option to slugify"], ["Please add some tests", "add tests for maxLength"]]) {
+    const visitor = await site.open({});
+    const { page } = visitor;
+    await page.fill("#prompt", prompt);
+    await visitor.press("Enter");
+    await visitor.said("I am a recording");
+    await visitor.suggestion(ghost);
+    const buttons = page.locator("[data-recorded] .buttons button");
+    assert.equal(await buttons.count(), 6);
+    assert.equal(await buttons.first().innerText(), ghost);
+    if (prompt.startsWith("Please")) {
+      await buttons.filter({ hasText: "add a maxLength option" }).click();
+      await visitor.said("takes maxLength now");
+    } else {
+      await visitor.press("Tab");
+      await page.waitForSelector("[data-applied]");
+    }
+    assert.equal(await page.locator("[data-recorded]").count(), 0);
+    await visitor.done();
+  }
+});
+
 test("a slip that is taken back brings the suggestion and its work back, and Right is no decision either", async () => {
   const visitor = await site.open({});
   const { page } = visitor;

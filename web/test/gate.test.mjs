@@ -32,6 +32,24 @@ test("a command is judged as it is typed, and its parts are coloured by what the
   await visitor.done();
 });
 
+test("each verdict has an address, which shows it to others", async () => {
+  const visitor = await site.open({ view: "#gate=git+push+--force&mode=yolo" });
+  const { page } = visitor;
+  await page.waitForSelector(".gate:not([hidden])");
+  await page.waitForFunction(() => document.querySelector(".gate-editor .cm-content")?.textContent === "git push --force");
+  assert.equal(await page.locator(".gate select").inputValue(), "yolo");
+  await page.locator(".gate-editor .cm-content").focus();
+  await type(visitor, "rm -rf a+b & ls 'ü'");
+  await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).get("gate") === "rm -rf a+b & ls 'ü'");
+  const link = await page.locator("[data-permalink]").getAttribute("href");
+  assert.equal(new URL(page.url()).hash, link);
+  const other = await site.open({ view: link });
+  await other.page.waitForFunction(() => document.querySelector(".gate-editor .cm-content")?.textContent === "rm -rf a+b & ls 'ü'");
+  assert.equal(await other.page.locator(".verdict").innerText(), await verdict(page).innerText());
+  await other.done();
+  await visitor.done();
+});
+
 test("places are counted as JavaScript counts, whatever the letters", async () => {
   const visitor = await site.open({ view: "#gate" });
   const { page } = visitor;

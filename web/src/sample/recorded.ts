@@ -1,5 +1,6 @@
 import { type Message, type Model, type ModelRequest, type Part, recordedModel } from "headstart";
-import { type Answer, type Result, SCENES, type Scene, UNKNOWN } from "./scenes.js";
+import { FIRST_PROMPT } from "./files.js";
+import { type Answer, type Result, SCENES, type Scene, UNKNOWN, nearest } from "./scenes.js";
 
 /**
  * The recording as a model. It finds its place in the recording by the conversation that it is sent: the user's last
@@ -17,7 +18,7 @@ export function sceneModel(speed: number): Model {
 
 function turn({ messages }: ModelRequest) {
   const place = placeIn(messages);
-  if (!place) return UNKNOWN;
+  if (!place) return UNKNOWN[Math.min(answersSince(messages), UNKNOWN.length - 1)] ?? { text: "" };
   const answer: Answer | undefined = place.scene.answers[place.given];
   if (!answer) return { text: "That is all that was recorded here." };
   return typeof answer === "function" ? answer(lastResults(place.since)) : answer;
@@ -25,8 +26,29 @@ function turn({ messages }: ModelRequest) {
 
 function suggestion({ messages }: ModelRequest) {
   // The last message is the question for a suggestion, so it is not part of the conversation.
-  const place = placeIn(messages.slice(0, -1), true);
-  return { text: place ? place.scene.next(resultsOf(place.since)) : "", delayMs: 350 };
+  const said = messages.slice(0, -1);
+  const [near] = isRecorded(lastPrompt(said)) ? [] : nearest(lastPrompt(said));
+  const place = placeIn(said, true);
+  const next = place ? place.scene.next(resultsOf(place.since)) : FIRST_PROMPT;
+  return { text: near !== undefined && NEAR <= near.likeness ? near.prompt : next, delayMs: 350 };
+}
+
+/** From which likeness on a recorded prompt is offered for another one. */
+const NEAR = 0.5;
+
+/** Whether there is a scene of this prompt. */
+export function isRecorded(prompt: string): boolean {
+  return SCENES.some((scene) => normal(scene.prompt) === normal(prompt));
+}
+
+function lastPrompt(messages: readonly Message[]): string {
+  const message = messages.findLast(({ role }) => role === "user");
+  return message === undefined ? "" : (textOf(message).split("\n\n").at(-1) ?? "");
+}
+
+/** How many answers the model has given since the last prompt. */
+function answersSince(messages: readonly Message[]): number {
+  return messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1).filter(({ role }) => role === "model").length;
 }
 
 interface InScene {

@@ -150,11 +150,30 @@ export const SCENES: readonly Scene[] = [
   },
 ];
 
-/** The answer to every prompt that is not in the recording. */
-export const UNKNOWN: RecordedTurn = {
-  text:
-    `I am a recording, so I know only a few prompts: ${SCENES.map(({ prompt }) => `“${prompt}”`).join(", ")}. ` +
-    "Choose a model of your own to ask anything.",
-  delayMs: 400,
-  streamMs: 700,
-};
+/** The answers to every prompt that is not in the recording. They look at the project, so that there is something to read. */
+export const UNKNOWN: readonly RecordedTurn[] = [
+  { text: "I am a recording, and this prompt is not in it. This is the project that I know:", toolCalls: [{ name: "ls", args: { path: "." } }], delayMs: 400, streamMs: 400 },
+  { text: "The prompts that I can do are below. Choose a model of your own to ask anything.", delayMs: 350, streamMs: 500 },
+];
+
+/** The prompts of the recording, those first that have most in common with this one. */
+export function nearest(prompt: string): { prompt: string; likeness: number }[] {
+  const asked = wordsOf(prompt);
+  const rated = SCENES.map((scene) => ({ prompt: scene.prompt, likeness: likeness(asked, wordsOf(scene.prompt)) }));
+  return rated.toSorted((one, other) => other.likeness - one.likeness);
+}
+
+/** Words that a prompt may have or not. */
+const FILLERS = new Set(["a", "an", "the", "to", "for", "of", "in", "please", "now", "can", "could", "you", "me", "my", "some"]);
+
+function wordsOf(prompt: string): Set<string> {
+  // maxLength is the same as max length, and tests are the same as a test.
+  const words = prompt.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return new Set(words.filter((word) => !FILLERS.has(word)).map((word) => word.replace(/(?<=\p{L}{2})s$/u, "")));
+}
+
+/** From 0 to 1, how many of the words are in both. */
+function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  const shared = [...one].filter((word) => other.has(word)).length;
+  return shared === 0 ? 0 : (2 * shared) / (one.size + other.size);
+}

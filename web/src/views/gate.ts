@@ -20,6 +20,8 @@ const EXAMPLES = [
 
 const MODES: readonly ApprovalMode[] = ["plan", "default", "auto-edit", "yolo"];
 
+const DEFAULT_MODE: ApprovalMode = "auto-edit";
+
 const setParts = StateEffect.define<readonly CommandPart[]>();
 const marks = StateField.define<DecorationSet>({
   create: () => Decoration.none,
@@ -42,12 +44,16 @@ export class GateView {
   readonly #editor: EditorView;
   readonly #verdict = document.createElement("div");
   readonly #announce: (text: string) => void;
-  #mode: ApprovalMode = "auto-edit";
+  readonly #changed: (address: string) => void;
+  #isChanged = false;
+  #mode: ApprovalMode = DEFAULT_MODE;
   #judged: Verdict | undefined;
   #telling: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(announce: (text: string) => void) {
+  /** @param changed Gets the address of the verdict, after a pause in typing. */
+  constructor(announce: (text: string) => void, changed: (address: string) => void) {
     this.#announce = announce;
+    this.#changed = changed;
     this.dom.className = "gate";
     this.dom.hidden = true;
     this.#editor = new EditorView({
@@ -62,7 +68,9 @@ export class GateView {
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": "Shell command", "aria-describedby": "gate-hint", spellcheck: "false", tabindex: "0" }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) queueMicrotask(() => this.#judge());
+            if (!update.docChanged) return;
+            this.#isChanged = true;
+            queueMicrotask(() => this.#judge());
           }),
         ],
       }),
@@ -124,8 +132,20 @@ export class GateView {
     this.#editor.dispatch({ changes: { from: 0, to: this.#editor.state.doc.length, insert: command } });
   }
 
+  /** Shows the verdict that an address names: `gate=COMMAND`, and perhaps `mode=MODE`. */
+  open(address: string): void {
+    const asked = new URLSearchParams(address);
+    const [command, mode] = [asked.get("gate"), asked.get("mode")];
+    if (!command) return;
+    this.#mode = MODES.find((one) => one === mode) ?? DEFAULT_MODE;
+    this.#draw();
+    if (command !== this.#editor.state.doc.toString()) this.#show(command);
+    else this.#judge();
+  }
+
   #setMode(mode: ApprovalMode): void {
     this.#mode = mode;
+    this.#isChanged = true;
     this.#judge();
   }
 
@@ -133,7 +153,7 @@ export class GateView {
     const command = this.#editor.state.doc.toString();
     const verdict = classifyShell(command, { mode: this.#mode, workspace: "/workspace" });
     this.#editor.dispatch({ effects: setParts.of(verdict.parts) });
-    render(verdictCard(verdict, command), this.#verdict);
+    render(verdictCard(verdict, command, addressOf(command, this.#mode)), this.#verdict);
     this.#judged = verdict;
     if (!this.dom.hidden) this.#tell();
   }
@@ -141,11 +161,19 @@ export class GateView {
   /** Announces the verdict to screen readers after a pause in typing, because it changes with each letter. */
   #tell(): void {
     clearTimeout(this.#telling);
-    this.#telling = setTimeout(() => this.#announce(`${this.#judged?.decision}: ${this.#judged?.detail}`), 700);
+    this.#telling = setTimeout(() => {
+      this.#announce(`${this.#judged?.decision}: ${this.#judged?.detail}`);
+      if (this.#isChanged) this.#changed(addressOf(this.#editor.state.doc.toString(), this.#mode));
+    }, 700);
   }
 }
 
-function verdictCard(verdict: ReturnType<typeof classifyShell>, command: string) {
+/** What follows the `#` in the address of a verdict. */
+function addressOf(command: string, mode: ApprovalMode): string {
+  return `${new URLSearchParams({ gate: command, ...(mode !== DEFAULT_MODE && { mode }) })}`;
+}
+
+function verdictCard(verdict: ReturnType<typeof classifyShell>, command: string, address: string) {
   const { effects, parts, reads, writes } = verdict as Verdict & { parts: CommandPart[] };
   const named = parts.length ? parts.map(({ from, to, kind, detail }) => ({ kind, detail, text: command.slice(from, to) })) : effects.map((effect) => ({ ...effect, text: "" }));
   const isStopped = verdict.decision === "boundary";
@@ -162,6 +190,7 @@ function verdictCard(verdict: ReturnType<typeof classifyShell>, command: string)
         </table>`
       : nothing}
     ${paths("Reads", reads)} ${paths("Writes", writes)}
+    <p><a href="#${address}" data-permalink>Link to this verdict</a></p>
   </div>`;
 }
 

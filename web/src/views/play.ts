@@ -10,6 +10,7 @@ import { conversation } from "./conversation.js";
 import { DiffDialog } from "./diff.js";
 import { ending } from "./ending.js";
 import { intro, toBegin } from "./intro.js";
+import { recordedPrompts } from "./recorded-prompts.js";
 import { SearchView } from "./search.js";
 
 export interface PlayActions {
@@ -136,6 +137,7 @@ export class PlayView {
             <div class="log" tabindex="0" role="region" aria-label="What was said and done" @scroll=${(event: Event) => this.#scrolled(event.currentTarget as HTMLElement)}>
               ${isNew ? toBegin : nothing}
               ${conversation(session, { ...places, openFile: (path) => this.#openAndFocus(path), rerun: (prompt) => this.#rerun(prompt), answered: () => this.composer.input.focus() })}
+              ${recordedPrompts(session, (prompt) => this.#rerun(prompt), this.#actions.chooseModel)}
               ${this.#isOver ? ending(session.steps, { chooseModel: this.#actions.chooseModel, startOver: this.#actions.reset }) : nothing}
             </div>
             ${this.composer.dom}
