@@ -4,7 +4,7 @@ use std::sync::Arc;
 use headstart_context::{RULES_FOLDER, create_rule_tool, request_rule_tool};
 use headstart_forked_query::BackgroundModel;
 use headstart_overlay_fs::{
-    Durability, OsOptions, OsTree, Preparing, SweepOutcome, Tree, TreeError, UndoLimit, Workspace,
+    Durability, OsOptions, OsTree, Preparing, SweepOutcome, Swept, Tree, TreeError, UndoLimit, Workspace,
 };
 use headstart_providers::Recording;
 use headstart_speculation::{Engine, Host, Limits, Staging, task_tool};
@@ -50,6 +50,43 @@ pub enum AcceptingProcess {
 /// The real workspace. Operations that dead processes left unfinished in it are completed and reported. `state` is the
 /// state folder; without it no accept can be undone.
 pub fn tree(workspace: &Path, state: Option<&Path>, by: AcceptingProcess) -> Result<OsTree, CliError> {
+    let (tree, swept) = tidied(workspace, state, by)?;
+    swept.iter().filter(|swept| is_told(swept)).for_each(tell_interrupted);
+    Ok(tree)
+}
+
+/// Ends and reports what dead processes left unfinished in a workspace, and reports what earlier calls could not put
+/// back, as long as it is there. Nothing is written where there is nothing of the kind.
+pub fn report_interrupted(workspace: &Path, state: &Path) -> Result<(), CliError> {
+    let by = AcceptingProcess::Another;
+    let failed = |error: TreeError| cannot_open(workspace, Some(state), &error);
+    let found = OsTree::open_with(workspace, options(Some(state), by)).map_err(failed)?;
+    if !found.has_interrupted().map_err(failed)? {
+        return Ok(());
+    }
+    let (tree, swept) = tidied(workspace, Some(state), by)?;
+    let told: Vec<_> = swept.into_iter().filter(is_told).collect();
+    told.iter().for_each(tell_interrupted);
+    let kept = tree.not_put_back().map_err(failed)?;
+    kept.iter().filter(|kept| told.iter().all(|told| told.name != kept.name)).for_each(tell_interrupted);
+    Ok(())
+}
+
+fn is_told(swept: &Swept) -> bool {
+    use SweepOutcome::{Damaged, RolledBack, UndoRolledBack};
+    matches!(swept.outcome, RolledBack | UndoRolledBack | Damaged) || !swept.stayed.is_empty()
+}
+
+fn tell_interrupted(swept: &Swept) {
+    output::note(&output::interrupted(swept));
+}
+
+/// The real workspace, and what became of what dead processes left unfinished in it.
+fn tidied(
+    workspace: &Path,
+    state: Option<&Path>,
+    by: AcceptingProcess,
+) -> Result<(OsTree, Vec<Swept>), CliError> {
     let options = options(state, by);
     let failed = |error: TreeError| cannot_open(workspace, state, &error);
     let tree = OsTree::open_with(workspace, options).map_err(failed)?;
@@ -57,16 +94,11 @@ pub fn tree(workspace: &Path, state: Option<&Path>, by: AcceptingProcess) -> Res
         Some(repository) => tree.with_participant(Arc::new(repository)),
         None => tree,
     };
-    for swept in tree.tidy().map_err(failed)? {
-        tracing::info!(outcome = ?swept.outcome, "what a process left half done was ended");
-        match swept.outcome {
-            SweepOutcome::RolledBack | SweepOutcome::UndoRolledBack | SweepOutcome::Damaged => {
-                output::note(&format!("{}: {}", swept.name, output::swept(swept.outcome)));
-            }
-            _ => {}
-        }
+    let swept = tree.tidy().map_err(failed)?;
+    for one in &swept {
+        tracing::info!(outcome = ?one.outcome, "what a process left half done was ended");
     }
-    Ok(tree)
+    Ok((tree, swept))
 }
 
 /// Why a workspace cannot be opened, or an accept in it not undone. Staged files and the data for undos are in the

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 /// The most paths of one kind that are named in one sentence.
 const MAX_NAMED: usize = 3;
 
+/// Of what is left out, a user can keep so many files of one work, and so many bytes in them. All of them wait in memory
+/// and in the record of the work, which each call writes anew.
+pub const MOST_KEPT: (usize, u64) = (1_000, 64 << 20);
+
 /// Something that work wrote or removed and that is not part of its change set, because git ignores it, a build made it,
 /// or it is in a folder that ends with a view. A commit leaves it as it is on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +66,12 @@ fn is_none(number: &u64) -> bool {
 impl KeepObstacle {
     fn words(self) -> String {
         match self {
-            Self::TooMuch { bytes } if 1 << 20 <= bytes => format!("too much, {} MiB", bytes >> 20),
-            Self::TooMuch { .. } => "too many files".to_owned(),
+            Self::TooMuch { bytes } => {
+                let much =
+                    if 1 << 20 <= bytes { &format!("much, {} MiB", bytes >> 20) } else { "many files" };
+                let (files, most) = (MOST_KEPT.0 / 1_000, MOST_KEPT.1 >> 20);
+                format!("too {much}; at most {files},000 files and {most} MiB are kept")
+            }
             Self::Cache => "its tool makes it again".to_owned(),
             Self::Unfit => "an accept cannot write it".to_owned(),
             Self::Changed => "it changed meanwhile".to_owned(),
@@ -115,6 +123,12 @@ impl LeftOut {
             }
             _ => path,
         }
+    }
+
+    /// As [`list`](Self::list), with the reasons why they cannot be kept.
+    pub fn list_with_obstacles(rows: &[Self]) -> Option<String> {
+        let named: Vec<_> = rows.iter().filter(|row| !row.cache).map(Self::words_with_obstacle).collect();
+        (!named.is_empty()).then(|| list_names(&named))
     }
 
     /// Several of them in a few words. Caches are not named, unless there is nothing else.

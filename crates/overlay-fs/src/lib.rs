@@ -151,7 +151,7 @@ pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
 pub use ignore_rules::{IgnoreRules, MAX_IGNORE_PATTERNS};
-pub use left_out::{KeepObstacle, LeftOut, Torn};
+pub use left_out::{KeepObstacle, LeftOut, MOST_KEPT, Torn};
 pub use memory::MemoryTree;
 pub use metadata::{EntryKind, Fingerprint, Metadata, carried_bits};
 #[cfg(feature = "os")]
@@ -161,7 +161,7 @@ pub use os::failpoints;
 pub use os::file_times;
 #[cfg(feature = "os")]
 pub use os::{
-    Durability, KeptTurn, OsOptions, OsTree, Preparing, Process, SeveralUndone, SweepOutcome, Swept,
+    Durability, KeptTurn, OsOptions, OsTree, Preparing, Process, SeveralUndone, Stayed, SweepOutcome, Swept,
     UndoLimit, UndoOutcome,
 };
 pub use overlay::{Overlay, Quota, Savepoint};

@@ -28,7 +28,7 @@ pub use self::disk::failpoints;
 use self::disk::system::{self, Errno, os_name};
 pub use self::options::{Durability, OsOptions, Preparing, UndoLimit};
 pub use self::recover::kept_turns::KeptTurn;
-pub use self::recover::outcome::{SweepOutcome, Swept};
+pub use self::recover::outcome::{Stayed, SweepOutcome, Swept};
 pub use self::recover::undo::UndoOutcome;
 pub use self::recover::undo_several::SeveralUndone;
 use self::staging::Staging;

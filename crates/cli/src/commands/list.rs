@@ -1,10 +1,13 @@
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::Path;
 
 use headstart_machine::clock;
 use headstart_machine::context::Context;
 use headstart_machine::error::CliError;
 use headstart_machine::exit::ExitStatus;
 use headstart_machine::output::{self, Output};
+use headstart_machine::setup;
 use headstart_machine::store::{Record, Store};
 use headstart_terminal::Size;
 use serde::Serialize;
@@ -46,6 +49,13 @@ pub(crate) fn run(scope: &Scope, context: &Context) -> Result<ExitStatus, CliErr
     let all = rows.len();
     rows.retain(|row| here.as_ref().is_none_or(|here| row.workspace == *here));
     let elsewhere = all - rows.len();
+    let workspaces: BTreeSet<&str> =
+        here.as_deref().into_iter().chain(rows.iter().map(|row| &*row.workspace)).collect();
+    for workspace in workspaces.into_iter().map(Path::new).filter(|workspace| workspace.is_dir()) {
+        if let Err(error) = setup::report_interrupted(workspace, store.state_folder()) {
+            output::note(&error.to_string());
+        }
+    }
     for message in skipped {
         output::note(&format!("skipped: {message}"));
         if context.output.is_json() {

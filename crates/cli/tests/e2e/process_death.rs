@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use rustix::process::Signal;
+use serde_json::json;
 
-use crate::support::project::{RunningProcess, slow};
-use crate::support::{PATIENCE, Session};
+use crate::support::project::{RunningProcess, call, slow};
+use crate::support::{Outcome, PATIENCE, Session};
 
 /// A speculation that is still running and has staged a file.
 fn working(session: &Session) -> RunningProcess {
@@ -91,4 +92,81 @@ fn a_signal_ends_it_as_signals_do_and_leaves_nothing() {
         assert_eq!(session.speculation_folders(), Vec::<PathBuf>::new());
         assert_eq!(session.hash(), before);
     }
+}
+
+/// An accept writes two files and removes a third, and its process dies before the last step: to rename the journal.
+fn killed_in_an_accept(session: &mut Session) -> String {
+    let write =
+        |path: &str, content: &str| call("write_file", &json!({"file_path": path, "content": content}));
+    let calls = [
+        call("read_file", &json!({"file_path": "notes.txt"})),
+        call("read_file", &json!({"file_path": "greeting.txt"})),
+        write("notes.txt", "buy the milk\n"),
+        write("greeting.txt", "good day\n"),
+        write("made.txt", "made\n"),
+    ];
+    let turns: Vec<_> = calls.iter().map(|call| json!({"toolCalls": [call]})).collect();
+    let turns: Vec<_> = turns.into_iter().chain([json!({"text": "Done."})]).collect();
+    let (_, id) = session.speculate(&json!({"turns": turns}), "auto-edit");
+    let accepted = session.run(&["accept", &id]);
+    assert_eq!(accepted.code, Some(0), "{accepted}");
+    let staging = session.home().join(".local/state/headstart/staging");
+    let folders = |path: &PathBuf| {
+        std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
+    };
+    let journals: Vec<_> = folders(&staging)
+        .flat_map(|home| folders(&home).collect::<Vec<_>>())
+        .map(|folder| folder.join("committed"))
+        .filter(|journal| journal.is_file())
+        .collect();
+    let [journal] = journals.as_slice() else { panic!("{journals:?}") };
+    std::fs::rename(journal, journal.with_file_name("applying")).unwrap();
+    id
+}
+
+/// Where the words say that the former content of a file is.
+fn former(outcome: &Outcome, path: &str) -> String {
+    let begin = format!("  {path} stays as it is now; what it held before is in ");
+    let told = outcome.stderr.lines().find_map(|line| line.strip_prefix(&begin));
+    told.unwrap_or_else(|| panic!("{outcome}")).to_owned()
+}
+
+#[test]
+fn what_was_edited_after_an_accept_was_killed_stays_and_is_told_with_the_original() {
+    for first in [&["list"][..], &["undo"], &["speculate", "go on"]] {
+        let mut session = Session::with_project();
+        let id = killed_in_an_accept(&mut session);
+        let model = session.recording(&json!({"turns": [{"text": "Done."}]}));
+        session = session.variable("HEADSTART_MODEL", &model);
+        session
+            .write("project/notes.txt", "buy the milk, and bread\n")
+            .write("project/made.txt", "made, edited\n");
+        let told = session.run(first);
+        assert!(told.stderr.contains("an accept or undo was cut off when its process died"), "{told}");
+        let copy = former(&told, "notes.txt");
+        assert_eq!(std::fs::read_to_string(&copy).unwrap(), "remember the milk\n", "{told}");
+        assert!(told.stderr.contains("made.txt stays as it is now; it was not there before"), "{told}");
+        let texts = ["notes.txt", "made.txt", "greeting.txt"].map(|path| session.text(path).unwrap());
+        assert_eq!(texts, ["buy the milk, and bread\n", "made, edited\n", "hello\nworld\n"], "{told}");
+
+        // As long as the original is there, the list names it.
+        assert_eq!(former(&session.run(&["list"]), "notes.txt"), copy);
+        session.run(&["accept", &id]);
+        std::fs::remove_dir_all(PathBuf::from(&copy).parent().unwrap()).unwrap();
+        let quiet = session.run(&["list"]);
+        assert!(!quiet.stderr.contains("stays as it is now"), "{quiet}");
+    }
+}
+
+#[test]
+fn an_accept_that_was_killed_is_told_by_the_list_though_nothing_was_edited() {
+    let mut session = Session::with_project();
+    let before = session.hash();
+    killed_in_an_accept(&mut session);
+    assert_ne!(session.hash(), before);
+    let told = session.run(&["list"]);
+    assert!(told.stderr.contains("the workspace is as it was before that accept"), "{told}");
+    assert_eq!(session.hash(), before);
+    let quiet = session.run(&["list"]);
+    assert!(quiet.stderr.is_empty(), "{quiet}");
 }

@@ -12,8 +12,9 @@ pub use self::page::{PageLayout, grouped, percent, seconds, table, wrapped};
 pub use self::spinner::Spinner;
 pub use self::text::{
     ColorMode, age, call_in_full, call_on_one_line, call_title, change_line, checked_line, conflict_line,
-    days, git_lines, limit_name, merged_line, mode_words, not_kept_line, not_kept_offer, one_line, printable,
-    said_of_command, shadow_line, shadow_outcome, shortened, stale_line, swept,
+    days, git_lines, interrupted, limit_name, merged_line, mode_words, not_kept_because, not_kept_line,
+    not_kept_offer, one_line, printable, said_of_command, shadow_line, shadow_outcome, shortened, stale_line,
+    swept,
 };
 use crate::environment::Environment;
 use crate::error::CliError;

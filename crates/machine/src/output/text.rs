@@ -1,8 +1,11 @@
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use headstart_forked_query::ToolCall;
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{ChangeSummary, Conflict, ConflictKind, LeftOut, SweepOutcome, WorkspacePath};
+use headstart_overlay_fs::{
+    ChangeSummary, Conflict, ConflictKind, LeftOut, Stayed, SweepOutcome, Swept, WorkspacePath,
+};
 use headstart_speculation::{Event, Limit};
 use headstart_tool_gate::Declaration;
 
@@ -185,7 +188,7 @@ pub fn shadow_line(event: &Event) -> String {
 pub fn shadow_outcome(event: &Event) -> String {
     let Event::ShadowRan { exit_code, staged, tests, git, .. } = event else { return String::new() };
     if let Some(git) = git {
-        return format!("in the shadow: {}", one_line(git));
+        return format!("in the view: {}", one_line(git));
     }
     let files = match staged {
         0 => None,
@@ -201,7 +204,7 @@ pub fn shadow_outcome(event: &Event) -> String {
     if parts.is_empty() {
         parts.push("done".to_owned());
     }
-    format!("in the shadow: {}", parts.join(", "))
+    format!("in the view: {}", parts.join(", "))
 }
 
 /// The git command in a command line, in two words; without one, the whole line.
@@ -233,6 +236,11 @@ pub fn stale_line(files: usize) -> Option<String> {
 /// A remark about what an accept does not bring.
 pub fn not_kept_line(rows: &[LeftOut]) -> Option<String> {
     LeftOut::list(rows).map(|list| format!("not kept: {}", one_line(&list)))
+}
+
+/// As [`not_kept_line`], with the reasons why it cannot be kept.
+pub fn not_kept_because(rows: &[LeftOut]) -> Option<String> {
+    LeftOut::list_with_obstacles(rows).map(|list| format!("not kept: {}", one_line(&list)))
 }
 
 /// As [`not_kept_line`], with what the user can do about it: `how` names the key, if something can be kept.
@@ -291,6 +299,26 @@ pub fn days(time: Duration) -> String {
         1 => "1 day".to_owned(),
         days => format!("{days} days"),
     }
+}
+
+/// What became of an accept or an undo whose process died, what did not go back, and where the former content is.
+pub fn interrupted(swept: &Swept) -> String {
+    if swept.stayed.is_empty() {
+        return format!("{}: {}", swept.name, self::swept(swept.outcome));
+    }
+    let begin = match swept.outcome {
+        SweepOutcome::UndoRolledBack => "an undo was cut off when its process died; it is taken back",
+        _ => "an accept or undo was cut off when its process died; it is taken back",
+    };
+    let mut text = format!("{begin}, but not in what was changed since:");
+    for Stayed { path, former } in &swept.stayed {
+        let rest = match former {
+            Some(former) => format!("what it held before is in {former}"),
+            None => "it was not there before".to_owned(),
+        };
+        let _ = write!(text, "\n  {path} stays as it is now; {rest}");
+    }
+    text
 }
 
 /// What a sweep did with a staging folder, and why.

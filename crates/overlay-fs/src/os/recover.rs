@@ -9,10 +9,10 @@ pub(super) mod undo_several;
 
 use std::io;
 
-use self::outcome::{SweepOutcome, Swept};
+use self::outcome::{Stayed, SweepOutcome, Swept};
 use super::OsTree;
 use super::Undoable;
-use super::commit::apply::Applied;
+use super::commit::apply::{Applied, Kept, still_kept};
 use super::commit::commit_failure::CommitFailure;
 use super::commit::commit_failure::at_root;
 use super::commit::lock::CommitLock;
@@ -47,7 +47,7 @@ impl OsTree {
                 kept.insert(name, reached.bytes);
             }
             let Some(staging) = half_done else { continue };
-            let outcome = self.take_back(&staging, phase).map_err(|error| at_root(&error))?;
+            let (outcome, stayed) = self.take_back(&staging, phase).map_err(|error| at_root(&error))?;
             if outcome == SweepOutcome::Damaged {
                 let message = format!(
                     "a former accept was interrupted, and its journal is damaged, so nothing is guessed; what the \
@@ -56,7 +56,7 @@ impl OsTree {
                 );
                 return Err(TreeError::failed(WorkspacePath::root(), message));
             }
-            self.note(Swept { name: staging.told.clone(), outcome });
+            self.note(Swept { name: staging.told.clone(), outcome, stayed });
         }
         *self.undoable() = kept;
         Ok(last)
@@ -81,30 +81,62 @@ impl OsTree {
         self.known().last = Some(last);
     }
 
-    /// Takes back what was begun in this folder.
-    pub(super) fn take_back(&self, staging: &Staging, phase: Phase) -> io::Result<SweepOutcome> {
-        let Some(journal) = staging.journal(phase)? else { return Ok(SweepOutcome::Damaged) };
+    /// Takes back what was begun in this folder. Also returns what did not go back.
+    pub(super) fn take_back(
+        &self,
+        staging: &Staging,
+        phase: Phase,
+    ) -> io::Result<(SweepOutcome, Vec<Stayed>)> {
+        let Some(journal) = staging.journal(phase)? else { return Ok((SweepOutcome::Damaged, Vec::new())) };
         if let Some(beside) = &journal.beside
             && self.finish_other(staging, phase, beside)?
         {
-            return Ok(SweepOutcome::Completed);
+            return Ok((SweepOutcome::Completed, Vec::new()));
         }
         let mut applied = Applied::new(&self.root, staging);
         let kept = applied.roll_back(&journal.steps, self.is_full())?;
         if let Some(beside) = journal.beside.as_ref().filter(|_| !phase.is_in_place()) {
             self.other().and_then(|other| other.release(beside)).map_err(io::Error::other)?;
         }
-        if !kept.is_empty() {
+        let mut stayed = with_former(staging, kept);
+        let is_kept = !stayed.is_empty();
+        stayed.extend(applied.edited().into_iter().map(|path| Stayed { path, former: None }));
+        if is_kept {
             staging.go(phase, Phase::Kept, self.is_full())?;
-            return Ok(SweepOutcome::Kept);
+            return Ok((SweepOutcome::Kept, stayed));
         }
         if matches!(phase, Phase::Undoing | Phase::Returning) {
             // The accept is in force again, and can be undone again.
             staging.leave(phase, self.is_full())?;
-            return Ok(SweepOutcome::UndoRolledBack);
+            return Ok((SweepOutcome::UndoRolledBack, stayed));
         }
         staging.remove(self.is_full())?;
-        Ok(SweepOutcome::RolledBack)
+        Ok((SweepOutcome::RolledBack, stayed))
+    }
+
+    /// Whether a dead process may have left something half done, or a folder with what could not be put back. Changes
+    /// nothing.
+    pub fn has_interrupted(&self) -> Result<bool, TreeError> {
+        let failed = |error: io::Error| at_root(&error);
+        let phases = self.stagings().map_err(failed)?.into_iter().map(|staging| staging.phase());
+        let phases = phases.collect::<io::Result<Vec<_>>>().map_err(failed)?;
+        Ok(phases.into_iter().any(|phase| phase == Phase::Kept || phase.is_half_done()))
+    }
+
+    /// The folders with what could not be put back, and what of it is still there.
+    pub fn not_put_back(&self) -> Result<Vec<Swept>, TreeError> {
+        let failed = |error: io::Error| at_root(&error);
+        let mut kept = Vec::new();
+        for staging in self.stagings().map_err(failed)? {
+            if staging.phase().map_err(failed)? != Phase::Kept {
+                continue;
+            }
+            let Some(journal) = staging.journal(Phase::Kept).map_err(failed)? else { continue };
+            let still = still_kept(&staging, &journal.steps).map_err(failed)?;
+            let stayed = with_former(&staging, still);
+            kept.push(Swept { name: staging.told, outcome: SweepOutcome::Kept, stayed });
+        }
+        Ok(kept)
     }
 
     /// Has the participant of a commit whose files are in place finish; returns whether it did, now or before. If it
@@ -260,6 +292,11 @@ impl OsTree {
         ended.sort_by_key(|one| one.0);
         Ok(ended.into_iter().map(|(_, staging, phase)| (staging, phase)).collect())
     }
+}
+
+fn with_former(staging: &Staging, kept: Kept) -> Vec<Stayed> {
+    let stayed = |(path, name)| Stayed { path, former: Some(format!("{}/{name}", staging.told)) };
+    kept.into_iter().map(stayed).collect()
 }
 
 /// The turn to which the commit of a folder belongs.

@@ -22,6 +22,8 @@ pub(in crate::os) struct Applied<'a> {
     folders: Folders<'a>,
     /// Whether something was moved by a hard link.
     links: bool,
+    /// What steps put in place of nothing, and what a rollback left there because somebody had changed it since.
+    edited: Vec<WorkspacePath>,
 }
 
 /// What a rollback left in the staging folder because its place in the workspace is taken: path in the workspace and
@@ -39,7 +41,7 @@ enum StepRollback {
 
 impl<'a> Applied<'a> {
     pub(in crate::os) fn new(root: &'a Dir, staging: &'a Staging) -> Self {
-        Self { staging, folders: Folders::new(root), links: false }
+        Self { staging, folders: Folders::new(root), links: false, edited: Vec::new() }
     }
 
     /// Makes the steps in order. What comes out of the workspace is compared with what is expected only afterwards,
@@ -128,7 +130,7 @@ impl<'a> Applied<'a> {
                 Err(error) if !is_in_the_way(&error) => {
                     failed = failed.or_else(|| Some(CommitFailure::io(&step.path, error)));
                 }
-                Ok(StepRollback::Kept) | Err(_) => kept.push((step.path.clone(), step.name.clone())),
+                Ok(StepRollback::Kept) | Err(_) => kept.push((step.path.clone(), self.kept_name(step))),
             }
         }
         let synced = if sync && failed.is_none() { self.sync(steps) } else { Ok(()) };
@@ -136,6 +138,18 @@ impl<'a> Applied<'a> {
             Ok(()) => Ok(kept),
             Err(failure) => Err(io::Error::other(failure.into_error().to_string())),
         }
+    }
+
+    /// Takes the new files that a rollback left in the workspace, because somebody had changed them since.
+    pub(in crate::os) fn edited(&mut self) -> Vec<WorkspacePath> {
+        std::mem::take(&mut self.edited)
+    }
+
+    /// The name in the folder of what a step took out of the workspace.
+    fn kept_name(&self, step: &Step) -> String {
+        let between = between(step);
+        let is_there = matches!(look_if_there(self.staging.at(&between)), Ok(Some(_)));
+        if is_there { between } else { step.name.clone() }
     }
 
     fn take_back(&mut self, step: &Step, steps: &[Step]) -> io::Result<StepRollback> {
@@ -164,8 +178,8 @@ impl<'a> Applied<'a> {
                 None => self.remove_made_folder(step).map(|()| StepRollback::Clean),
             },
             Action::Put => {
-                if waits.is_none() || self.is_twin(step, staged)? {
-                    self.take_out(step, staged)?;
+                if (waits.is_none() || self.is_twin(step, staged)?) && !self.take_out(step, staged)? {
+                    self.edited.push(step.path.clone());
                 }
                 Ok(StepRollback::Clean)
             }
@@ -344,6 +358,21 @@ impl<'a> Applied<'a> {
         }
         Ok(())
     }
+}
+
+/// What steps took out of the workspace and a rollback left in the folder.
+pub(in crate::os) fn still_kept(staging: &Staging, steps: &[Step]) -> io::Result<Kept> {
+    let mut kept = Vec::new();
+    for step in steps.iter().filter(|step| matches!(step.action, Action::TakeAway | Action::Replace)) {
+        for name in [between(step), step.name.clone()] {
+            let at = staging.at(&name);
+            if look_if_there(at)?.is_some() && !is_ours(at, step.new.as_ref())? {
+                kept.push((step.path.clone(), name));
+                break;
+            }
+        }
+    }
+    Ok(kept)
 }
 
 fn between(step: &Step) -> String {

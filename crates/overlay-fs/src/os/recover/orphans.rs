@@ -75,7 +75,7 @@ fn sweep_home(home: &StagingHome, unused_since: Duration, swept: &mut Vec<Swept>
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             outcome => outcome?,
         };
-        swept.push(Swept { name: staging.told, outcome });
+        swept.push(Swept { name: staging.told, outcome, stayed: Vec::new() });
     }
     Ok(())
 }

@@ -1,3 +1,5 @@
+use crate::WorkspacePath;
+
 /// What became of one staging folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Swept {
@@ -5,6 +7,17 @@ pub struct Swept {
     pub name: String,
     /// What was done with it.
     pub outcome: SweepOutcome,
+    /// What did not go back because somebody had changed it since, as far as this call found it.
+    pub stayed: Vec<Stayed>,
+}
+
+/// A file that stayed as it is when the rest of a commit or an undo was taken back, for somebody had changed it since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stayed {
+    /// Where it is.
+    pub path: WorkspacePath,
+    /// Where its former content is: a path like [`Swept::name`]. `None` for a file that was not there before.
+    pub former: Option<String>,
 }
 
 /// What a sweep did with a staging folder.
@@ -15,7 +28,8 @@ pub enum SweepOutcome {
     Removed,
     /// Its process lives, so it was left alone.
     Alive,
-    /// Its process died in the middle of a commit. The workspace is as it was before, and the folder was removed.
+    /// Its process died in the middle of a commit. The workspace is as it was before, except for [what was
+    /// changed since](Swept::stayed), and the folder was removed.
     RolledBack,
     /// Its process died when the files were in place and the participant had not finished. It has finished now.
     Completed,

@@ -1,7 +1,7 @@
 use std::io;
 
 use super::drop_ended;
-use super::outcome::{SweepOutcome, Swept};
+use super::outcome::{Stayed, SweepOutcome, Swept};
 use super::undo::is_whole;
 use crate::os::OsTree;
 use crate::os::commit::commit_failure::at_root;
@@ -44,17 +44,19 @@ impl OsTree {
                         Ok(phase) => self.sweep_one(&staging, phase, wanted),
                         Err(error) => Err(error),
                     },
-                    Ok(None) => Ok(SweepOutcome::Foreign),
+                    Ok(None) => Ok(unhindered(SweepOutcome::Foreign)),
                     Err(error) => Err(error),
                 };
-                let outcome = match outcome {
+                let (outcome, stayed) = match outcome {
                     // It contains a name that no commit gives.
-                    Err(error) if error.kind() == io::ErrorKind::InvalidData => SweepOutcome::Foreign,
+                    Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                        unhindered(SweepOutcome::Foreign)
+                    }
                     // Its process has just removed it.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     outcome => outcome.map_err(failed)?,
                 };
-                swept.push(Swept { name: home.told(&name), outcome });
+                swept.push(Swept { name: home.told(&name), outcome, stayed });
             }
         }
         self.trim(0, 0).map_err(failed)?;
@@ -81,38 +83,44 @@ impl OsTree {
         staging: &Staging,
         phase: Phase,
         wanted: Option<&[ContentHash]>,
-    ) -> io::Result<SweepOutcome> {
+    ) -> io::Result<(SweepOutcome, Vec<Stayed>)> {
         let content = staging.content()?;
-        match phase {
+        let outcome = match phase {
             Phase::Applying | Phase::Completing | Phase::Undoing | Phase::Returning => {
-                self.take_back(staging, phase)
+                return self.take_back(staging, phase);
             }
-            Phase::Kept => Ok(SweepOutcome::Kept),
+            Phase::Kept => SweepOutcome::Kept,
             Phase::Committed => match staging.journal(phase)? {
                 Some(journal) if !is_whole(staging, &journal.steps)? => {
-                    drop_ended(staging, phase, self.is_full())
+                    drop_ended(staging, phase, self.is_full())?
                 }
-                _ => Ok(SweepOutcome::Undoable),
+                _ => SweepOutcome::Undoable,
             },
-            Phase::Waiting if is_wanted(staging, wanted)? => Ok(SweepOutcome::Waiting),
+            Phase::Waiting if is_wanted(staging, wanted)? => SweepOutcome::Waiting,
             Phase::Undone => {
                 staging.remove(self.is_full())?;
-                Ok(SweepOutcome::Removed)
+                SweepOutcome::Removed
             }
             Phase::Waiting | Phase::Idle => {
                 if staging.is_alive()? {
-                    return Ok(SweepOutcome::Alive);
+                    return Ok(unhindered(SweepOutcome::Alive));
                 }
                 // An empty folder was left by a process that died while making or removing it; a folder with content
                 // is not ours.
                 if staging.owner()?.is_none() && !content.is_empty() {
-                    return Ok(SweepOutcome::Foreign);
+                    return Ok(unhindered(SweepOutcome::Foreign));
                 }
                 staging.remove(self.is_full())?;
-                Ok(SweepOutcome::Removed)
+                SweepOutcome::Removed
             }
-        }
+        };
+        Ok(unhindered(outcome))
     }
+}
+
+/// An outcome for which nothing had to go back.
+fn unhindered(outcome: SweepOutcome) -> (SweepOutcome, Vec<Stayed>) {
+    (outcome, Vec::new())
 }
 
 /// Whether somebody may still commit what waits. A maker that lives may not have told anybody about it yet.
