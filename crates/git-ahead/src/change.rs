@@ -167,6 +167,12 @@ impl GitChange {
         }
     }
 
+    /// The objects that refs and the index name because of the work.
+    pub fn named(&self) -> impl Iterator<Item = &ObjectName> {
+        let refs = self.refs.iter().filter_map(|change| change.new.as_ref());
+        refs.chain(self.index.entries.iter().filter_map(|entry| Some(&entry.new.as_ref()?.object)))
+    }
+
     /// The text that is committed along with the files
     /// ([`Workspace::commit_with`](headstart_overlay_fs::Workspace::commit_with)).
     pub fn beside(&self) -> String {

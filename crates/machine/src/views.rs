@@ -36,7 +36,8 @@ use std::time::{Duration, Instant};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{ChangeSet, OsTree, Quota, WorkspacePath};
 use headstart_shadow::{
-    Against, Command, End, Network, Options, Output, ReadBack, ReadRules, ShadowError, Streams, View,
+    Against, Command, End, Network, Options, Output, ReadBack, ReadRules, ShadowError, Streams, TakenAway,
+    View,
 };
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{
@@ -259,11 +260,7 @@ impl Views {
 
     /// What all commands in a view did to the repository, if one of them wrote to git's folder.
     /// `taken_away` is what they took away from the workspace ([`ReadBack::taken_away`]).
-    pub fn read_repository(
-        &self,
-        opened: &mut OpenedView,
-        taken_away: &[(WorkspacePath, u64)],
-    ) -> RepositoryRead {
+    pub fn read_repository(&self, opened: &mut OpenedView, taken_away: &[TakenAway]) -> RepositoryRead {
         self.repository.read(opened, taken_away)
     }
 
@@ -469,7 +466,7 @@ impl Views {
     fn report_repository(
         &self,
         opened: &mut OpenedView,
-        written: Option<&[(WorkspacePath, u64)]>,
+        written: Option<&[TakenAway]>,
         deny: &DenyRules,
         ran: &mut ViewOutput,
     ) {

@@ -150,6 +150,6 @@ pub use os::{
 pub use reading::{Entry, EntryStat, classify};
 pub use report::{
     Against, End, NotStaged, NotStagedReason, Output, Program, ReadBack, Refused, Running, Spent, Stream,
-    Support,
+    Support, TakenAway,
 };
 pub use tier::Tier;

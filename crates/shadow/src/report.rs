@@ -192,6 +192,17 @@ pub struct NotStaged {
     pub why: NotStagedReason,
 }
 
+/// A file that was removed or emptied and is nowhere else in the change set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenAway {
+    /// Where it was.
+    pub path: WorkspacePath,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Whether an earlier command did that, so that what was looked at then need not be looked at again.
+    pub is_settled: bool,
+}
+
 /// What a view holds that the tree below does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -215,10 +226,10 @@ pub struct ReadBack {
     /// If that copy may be at a place that cannot be read back: what was removed, and where it may be. The changes must
     /// not be committed then.
     pub torn: Option<Torn>,
-    /// The files that were removed or emptied, of which git has no copy and no change has one, with their lengths. A copy
-    /// may be below `.git`, which is not read here. Nothing where [`torn`](Self::torn) says so already.
+    /// The files that were removed or emptied, of which git has no copy and no change has one. A copy may be below
+    /// `.git`, which is not read here. Nothing where [`torn`](Self::torn) says so already.
     #[serde(skip)]
-    pub taken_away: Vec<(WorkspacePath, u64)>,
+    pub taken_away: Vec<TakenAway>,
     /// Whether something below `.git` was written. That is not part of the change set either.
     pub git: bool,
     /// Paths that the view changed and that somebody else changed on disk since the view started. They are not part

@@ -98,7 +98,7 @@ pub(crate) async fn run(args: Accept, context: &Context) -> Result<ExitStatus, C
             ConflictingCommits::of(workspace, state, (id.as_str(), finished.git.as_ref()), conflicts);
         return report_conflict(record, conflicts, commits.as_ref(), &args, context);
     }
-    let result = report(record, &acceptance, context);
+    let result = report(record, &acceptance, args.keep_ignored, context);
     if let Acceptance::Accepted(accepted) = &acceptance {
         let paths = accepted.changes.iter().flat_map(|change| [Some(&change.path), change.from.as_ref()]);
         let paths = paths.flatten().chain(&accepted.merged).cloned().collect();
@@ -204,7 +204,12 @@ fn is_refused(system: &SystemError) -> bool {
     matches!(system.kind, io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result<ExitStatus, CliError> {
+fn report(
+    record: &Record,
+    acceptance: &Acceptance,
+    keep_ignored: bool,
+    context: &Context,
+) -> Result<ExitStatus, CliError> {
     let id = record.id.as_str();
     let json = context.output.is_json();
     match acceptance {
@@ -225,7 +230,7 @@ fn report(record: &Record, acceptance: &Acceptance, context: &Context) -> Result
             Ok(of_accepted(accepted))
         }
         Acceptance::Accepted(accepted) => {
-            output::print(&finished_text(id, accepted))?;
+            output::print(&finished_text(id, accepted, keep_ignored))?;
             if !matches!(accepted.ending, Ending::Completed | Ending::Boundary { .. }) {
                 output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
             }
@@ -271,7 +276,7 @@ fn of_accepted(accepted: &Accepted) -> ExitStatus {
     }
 }
 
-fn finished_text(id: &str, accepted: &Accepted) -> String {
+fn finished_text(id: &str, accepted: &Accepted, keep_ignored: bool) -> String {
     let mut lines: Vec<String> = accepted.changes.iter().map(output::change_line).collect();
     lines.extend(accepted.git.iter().flat_map(|git| output::git_lines(git)));
     let undo = (!lines.is_empty()).then(|| format!("headstart undo {id} takes it back"));
@@ -279,7 +284,9 @@ fn finished_text(id: &str, accepted: &Accepted) -> String {
         lines.push("no file was to be changed".to_owned());
     }
     lines.extend(accepted.merged.iter().map(output::merged_line));
-    lines.extend(output::not_kept_line(&accepted.not_kept));
+    // Who asks for it wants to know why it is not here.
+    let not_kept = if keep_ignored { output::not_kept_because } else { output::not_kept_line };
+    lines.extend(not_kept(&accepted.not_kept));
     lines.extend(output::stale_line(accepted.changed_since_view.len()));
     if let Some(call) = accepted.transcript.pending_call() {
         lines.push(format!("not run, for it needs your consent: {}", output::call_on_one_line(call)));

@@ -131,12 +131,28 @@ fn what_only_an_object_holds_that_nothing_names_is_not_taken_away() {
         assert!(applied.code != Some(0) && applied.stderr.contains(words), "{command}: {applied}");
         assert_eq!(session.hash(), before, "{command}");
     }
-    // The object is of a command before.
-    let session = &mut project();
-    let calls = ["git hash-object -w only.txt", "rm only.txt"].map(shell);
-    let turns = calls.map(|call| json!({"toolCalls": [call]}));
-    let (outcome, _) = session.speculate(&json!({"turns": turns}), "auto-edit");
-    assert!(outcome.finished()["boundary"]["verdict"]["detail"].to_string().contains(words), "{outcome}");
+    // What holds it is of a command before.
+    let branch = format!("git switch -q -c aside; {commit}; git switch -q -");
+    for commands in [
+        vec!["git hash-object -w only.txt", "rm only.txt"],
+        vec!["git stash -q -u", "git stash drop -q"],
+        vec!["git stash -q -u", "true", "echo x > new.txt; git stash clear"],
+        vec![&branch, "git branch -q -D aside"],
+        vec![&branch, "git switch -q -c other; git branch -q -D aside"],
+        vec!["git add only.txt", "rm only.txt", "git reset -q"],
+    ] {
+        let mut session = project();
+        session.git(&["add", "Makefile", ".gitignore", "table.csv"]);
+        session.git(&["-c", name, "-c", address, "commit", "-q", "-m", "all"]);
+        let turns: Vec<_> = commands.iter().map(|line| json!({"toolCalls": [shell(line)]})).collect();
+        let (outcome, id) = session.speculate(&json!({"turns": turns}), "auto-edit");
+        let detail = outcome.finished()["boundary"]["verdict"]["detail"].to_string();
+        assert!(detail.contains(words), "{commands:?}: {outcome}");
+        assert!(detail.contains(commands.last().unwrap().split(';').next().unwrap()), "{detail}");
+        session.run(&["accept", &id]);
+        let held = session.git(&["rev-list", "--objects", "--all", "--indexed-objects"]);
+        assert!(session.text("only.txt").is_some() || held.contains("only.txt"), "{commands:?}: {held}");
+    }
 
     for command in [
         "git add only.txt; rm only.txt".to_owned(),
@@ -182,6 +198,31 @@ fn what_is_overwritten_comes_back_with_the_undo_and_a_copy_of_it_comes_along() {
     }
 }
 
+/// What git ignores stays on disk, so its folder cannot become a file.
+#[test]
+fn ignored_files_do_not_go_with_a_folder_that_becomes_a_file() {
+    for (folder, command) in [
+        ("store", "rm -r store; echo f > store"),
+        ("store", "mv store aside; ln -s aside store"),
+        ("dist", "rm -r dist && echo f > dist"),
+    ] {
+        let mut session = project();
+        session.write("project/package.json", "{}\n");
+        session.write(format!("project/{folder}/only.txt").as_str(), "ignored, and the only one\n");
+        // Where git tracks nothing, a folder of this name may be the user's own.
+        session.git(&["add", "Makefile"]);
+        let before = session.hash();
+        let (outcome, id) = session.speculate(&recording(command), "auto-edit");
+        let told = outcome.to_string();
+        assert!(told.contains(&format!("{folder}/only.txt")), "{command}: {outcome}");
+        session.run(&["accept", &id, "--keep-ignored"]);
+        assert_eq!(session.hash(), before, "{command}: {outcome}");
+        let applied = session.run(&["shadow", "run", "--apply", "--", "sh", "-c", command]);
+        assert!(applied.code != Some(0) && applied.stderr.contains(folder), "{command}: {applied}");
+        assert_eq!(session.hash(), before, "{command}: {applied}");
+    }
+}
+
 #[test]
 fn what_an_accept_does_not_bring_comes_along_if_its_user_says_so() {
     let mut session = project();
@@ -193,7 +234,8 @@ fn what_an_accept_does_not_bring_comes_along_if_its_user_says_so() {
     assert_eq!(session.hash(), before, "nothing changes before an accept");
     let shown = session.run(&["show", &id]);
     let offered = "not kept: dist/ (2 files), local.db, node_modules/ (1 file) and 1 more · accept --keep-ignored \
-        keeps them, but not node_modules/ (1 file): its tool makes it again, store/ (1 file): too much, 80 MiB";
+        keeps them, but not node_modules/ (1 file): its tool makes it again, store/ (1 file): too much, \
+        80 MiB; at most 1,000 files and 64 MiB are kept";
     assert!(shown.stdout.contains(offered), "{outcome}\n{shown}");
 
     // What was saved since is not overwritten, and then nothing comes.
@@ -207,7 +249,8 @@ fn what_an_accept_does_not_bring_comes_along_if_its_user_says_so() {
     session.write("project/local.db", "0\n");
 
     let accepted = session.run(&["accept", &id, "--keep-ignored"]);
-    let left = "not kept: node_modules/ (1 file), store/ (1 file)";
+    let left = "not kept: node_modules/ (1 file): its tool makes it again, store/ (1 file): too much, 80 MiB; at most \
+        1,000 files and 64 MiB are kept\n";
     assert!(accepted.code == Some(0) && accepted.stdout.contains(left), "{accepted}");
     assert_eq!(session.text("local.db").as_deref(), Some("1\n"));
     assert_eq!(session.text("dist/b").as_deref(), Some("2\n"));

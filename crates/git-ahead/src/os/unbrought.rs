@@ -13,7 +13,7 @@ use super::objects::{self, is_fan, is_object};
 use super::program::RepositoryPaths;
 use super::read::Reader;
 use super::snapshot::{FileClass, Snapshot, class};
-use crate::{GitChange, GitError};
+use crate::{GitChange, GitError, ObjectName};
 
 impl Reader {
     /// The places below `.git` of a view at which a content of one of these lengths may be and that `change`, which was
@@ -58,20 +58,37 @@ impl Reader {
                 _ => {}
             }
         }
-        if !loose.is_empty() && self.is_any_missing(&view, change, state, loose.keys())? {
+        if self.is_any_missing(&view, change, state, loose.keys().map(String::as_str))? {
             found.insert(folder::told("objects"));
         }
         Ok(found.into_iter().collect())
     }
 
-    /// Whether the user's repository would lack one of these objects after the accept of a change.
+    /// Whether the user's repository would lack one of these objects after the accept of `change`, which was read from
+    /// this view with the same `state` folder: nothing names it any more.
+    pub fn drops_any(
+        &self,
+        view: impl AsFd,
+        change: Option<&GitChange>,
+        state: &Path,
+        objects: &BTreeSet<ObjectName>,
+    ) -> Result<bool, GitError> {
+        let view = Dir::reopen_dir(&view.as_fd()).map_err(folder::io_error(""))?;
+        let Some(view) = folder::open_git(&view)? else { return Ok(!objects.is_empty()) };
+        self.is_any_missing(&view, change, state, objects.iter().map(ObjectName::as_str))
+    }
+
     fn is_any_missing<'n>(
         &self,
         view: &Dir,
         change: Option<&GitChange>,
         state: &Path,
-        names: impl Iterator<Item = &'n String>,
+        names: impl Iterator<Item = &'n str>,
     ) -> Result<bool, GitError> {
+        let mut names = names.peekable();
+        if names.peek().is_none() {
+            return Ok(false);
+        }
         let private = Snapshot::copy(view, &self.home)?;
         let at: RepositoryPaths = private.repository(&self.workspace.join(".git").join("objects"))?;
         if let Some(objects) = change.and_then(|change| change.objects.as_ref()) {

@@ -4,13 +4,16 @@
 //! is read afterwards, and only counts if the repository has not changed since then. If it has, the command is run once
 //! more.
 
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use headstart_git_ahead::{GitChange, GitError, Reader, Snapshot};
+use headstart_git_ahead::{GitChange, GitError, ObjectName, Reader, Snapshot};
 use headstart_overlay_fs::{Process, Torn, WorkspacePath, file_times};
+use headstart_shadow::TakenAway;
 use headstart_toolbox::PriorGitChanges;
 use tempfile::TempDir;
 
@@ -52,6 +55,9 @@ pub(crate) struct ViewRepository {
     pub(super) keeps_tracked: bool,
     /// The changes of the work itself that the view shows.
     pub(super) shown: PriorGitChanges,
+    /// What work had named in the repository when it took files away. Their only copy may be there, so a later command
+    /// must not drop it alone.
+    holding: BTreeSet<ObjectName>,
 }
 
 /// The result of reading a repository.
@@ -85,25 +91,18 @@ impl Repository {
         }
         (shown.before, shown.is_known) = (ready.reader.snapshot(view).map_err(to_text)?, true);
         if let Some(change) = &so_far.step {
+            shown.holding.extend(change.named().cloned());
             ready.reader.apply_to_view(view, &ready.state, change).map_err(to_text)?;
         }
         Ok(())
     }
 
     /// What the commands in a view did, if one of them wrote to git's folder.
-    pub(super) fn read(
-        &self,
-        opened: &mut OpenedView,
-        taken_away: &[(WorkspacePath, u64)],
-    ) -> RepositoryRead {
+    pub(super) fn read(&self, opened: &mut OpenedView, taken_away: &[TakenAway]) -> RepositoryRead {
         self.try_read(opened, taken_away).unwrap_or_else(RepositoryRead::Refused)
     }
 
-    fn try_read(
-        &self,
-        opened: &mut OpenedView,
-        taken_away: &[(WorkspacePath, u64)],
-    ) -> Result<RepositoryRead, String> {
+    fn try_read(&self, opened: &mut OpenedView, taken_away: &[TakenAway]) -> Result<RepositoryRead, String> {
         let (view, shown) = (opened.view.root(), &mut opened.git);
         let ready = self.git_access()?;
         let to_text = |error: GitError| error.to_string();
@@ -122,14 +121,12 @@ impl Repository {
         let pack = format!("{FOLDER}/{folder}/{number}.pack");
         let change = ready.reader.read(shown.before.as_ref(), view, &ready.state, &pack).map_err(to_text)?;
         let is_boundary = change.as_ref().is_some_and(|change| change.boundary().is_some());
-        if !taken_away.is_empty() && !is_boundary {
-            let (removed, lengths) = taken_away.iter().cloned().unzip();
-            let written = ready.reader.unbrought(view, change.as_ref(), &ready.state, &lengths);
-            let torn = Torn { removed, written: written.map_err(to_text)? };
-            if !torn.written.is_empty() {
-                let _ = std::fs::remove_file(ready.state.join(&pack));
-                return Ok(RepositoryRead::Refused(format!("it {}", torn.words())));
-            }
+        if !is_boundary && let Some(torn) = ready.torn(view, change.as_ref(), taken_away, &shown.holding)? {
+            let _ = std::fs::remove_file(ready.state.join(&pack));
+            return Ok(RepositoryRead::Refused(format!("it {}", torn.words())));
+        }
+        if taken_away.iter().any(|file| !file.is_settled) {
+            shown.holding.extend(change.iter().flat_map(GitChange::named).cloned());
         }
         match (&shown.shown.step, &change) {
             // What was known before stays as it was stored.
@@ -160,6 +157,33 @@ impl Repository {
     }
 }
 
+impl GitAccess {
+    /// What work took away and whose only copy may be below `.git` where no accept brings it: now, or in what it had
+    /// named there before.
+    fn torn(
+        &self,
+        view: impl AsFd,
+        change: Option<&GitChange>,
+        taken_away: &[TakenAway],
+        holding: &BTreeSet<ObjectName>,
+    ) -> Result<Option<Torn>, String> {
+        let to_text = |error: GitError| error.to_string();
+        let (old, new): (Vec<_>, Vec<_>) = taken_away.iter().partition(|file| file.is_settled);
+        let paths = |files: &[&TakenAway]| files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+        if !new.is_empty() {
+            let lengths = new.iter().map(|file| file.len).collect();
+            let written =
+                self.reader.unbrought(view.as_fd(), change, &self.state, &lengths).map_err(to_text)?;
+            if !written.is_empty() {
+                return Ok(Some(Torn { removed: paths(&new), written }));
+            }
+        }
+        let is_dropped =
+            !old.is_empty() && self.reader.drops_any(view, change, &self.state, holding).map_err(to_text)?;
+        Ok(is_dropped.then(|| Torn { removed: paths(&old), written: vec![".git/objects".to_owned()] }))
+    }
+}
+
 impl ViewRepository {
     /// For a view that starts now, by the clock with which the kernel stamps files.
     pub(super) fn starts_now() -> Self {
@@ -169,6 +193,7 @@ impl ViewRepository {
             is_known: false,
             keeps_tracked: false,
             shown: PriorGitChanges::default(),
+            holding: BTreeSet::new(),
         }
     }
 }

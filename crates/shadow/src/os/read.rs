@@ -385,6 +385,8 @@ impl Reader<'_> {
     ) -> Result<(), ShadowError> {
         match base {
             Some(base) if base.kind() == EntryKind::Directory => {
+                // A rule for a folder does not speak of a file with its name, but of what was in the folder it does.
+                let is_ignored = is_ignored || self.is_ignored(path, true)?;
                 self.removed_from(path, is_ignored, |_| true).map(drop)
             }
             _ => Ok(()),

@@ -241,12 +241,12 @@ fn keepable_places() {
         (
             "mkdir a.pack; for i in $(seq 1001); do echo $i > a.pack/$i; done; echo 2 > x.pack",
             "x.pack",
-            Some("a.pack/ (1001 files): too many files"),
+            Some("a.pack/ (1001 files): too many files; at most 1,000 files and 64 MiB are kept"),
         ),
         (
             "mkdir second; echo 1 > second/a; truncate -s 65M second/b; echo 2 > x.pack",
             "x.pack",
-            Some("second/ (2 files): too much, 65 MiB"),
+            Some("second/ (2 files): too much, 65 MiB; at most 1,000 files and 64 MiB are kept"),
         ),
         (
             "mkdir second; echo 1 > second/a; ln -s /etc/passwd second/b",

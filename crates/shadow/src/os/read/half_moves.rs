@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd as _;
 
-use headstart_overlay_fs::{Change, ChangeKind, KeepObstacle, LeftOut, Torn};
+use headstart_overlay_fs::{Change, ChangeKind, KeepObstacle, LeftOut, MOST_KEPT, Torn};
 use headstart_workspace_path::WorkspacePath;
 
 use super::below::Base;
 use super::left_out::{AsChange, KindAndBits, Purpose, WrittenFile, WrittenFiles, open_parent};
 use super::lost::{Carrier, Key, Lost, Settled, key};
 use super::{Reader, kind_of};
-use crate::{NotStagedReason, ShadowError};
+use crate::{NotStagedReason, ShadowError, TakenAway};
 
 /// How many files, and how many bytes of them, are read.
 #[derive(Clone, Copy)]
@@ -23,9 +23,8 @@ struct Room {
 
 /// Of the files that are left out, so many may become part of the change set without a word of the user's.
 const BROUGHT: Room = Room { files: 64, bytes: 16 << 20 };
-/// So many the user can have besides. All of them wait in memory and in the record of the work, which each call writes
-/// anew.
-const KEPT: Room = Room { files: 1_000, bytes: 64 << 20 };
+/// So many the user can have besides.
+const KEPT: Room = Room { files: MOST_KEPT.0, bytes: MOST_KEPT.1 };
 
 impl Room {
     /// Whether all of these files can be read.
@@ -86,9 +85,14 @@ impl Reader<'_> {
         if self.back.torn.is_some() {
             return Ok(Settled::new());
         }
-        let is_nowhere = |lost: &&Lost| lost.is_unsafe() && !brought.copied.contains(&lost.key());
-        let nowhere = lost.iter().filter(is_nowhere);
-        self.back.taken_away = nowhere.map(|lost| (lost.path.clone(), lost.content.len() as u64)).collect();
+        let is_nowhere =
+            |lost: &&Lost| lost.is_gone && lost.is_taken_away() && !brought.copied.contains(&lost.key());
+        let taken_away = |lost: &Lost| TakenAway {
+            path: lost.path.clone(),
+            len: lost.content.len() as u64,
+            is_settled: !lost.is_unsettled(),
+        };
+        self.back.taken_away = lost.iter().filter(is_nowhere).map(taken_away).collect();
         for (path, (base, change)) in brought.changes {
             self.back.brought.push(path.clone());
             self.change(path, base, change)?;
