@@ -65,7 +65,7 @@ pub enum CliError {
     NoCommand,
     #[error("replay:demo {problem}")]
     DemoModel { problem: &'static str },
-    #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}", or_in_user_file(user_file.as_deref()))]
+    #[error("no model is chosen: set --model or HEADSTART_MODEL{}; {MODEL_FORMS}. Without a key: `headstart chat --model replay:demo`", or_in_user_file(user_file.as_deref()))]
     NoModel { user_file: Option<PathBuf> },
     #[error("{model} needs a key: set {variable}")]
     NoKey { model: String, variable: String },

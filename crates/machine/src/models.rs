@@ -7,6 +7,7 @@ mod recording;
 mod request_queue;
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use crate::config::{self, Config};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::model_spec::{ModelSpec, Provider};
+use crate::nearest::nearest;
 use crate::output;
 use crate::project_models;
 use crate::secrets;
@@ -357,7 +359,16 @@ fn own_base_url<'a>(provider: Provider, main: &ModelSpec, base_url: Option<&'a s
 }
 
 fn replay(file: &Path, speed: f64) -> Result<Arc<dyn Model>, CliError> {
-    let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;
+    let text = fs::read_to_string(file).map_err(|error| {
+        // The bundled recording is no file, so its name may have been mistyped.
+        let is_demo = file.to_str().is_some_and(|name| nearest(name, ["demo"]).is_some());
+        if is_demo && error.kind() == io::ErrorKind::NotFound {
+            let message =
+                format!("there is no file {} (the bundled recording is replay:demo)", file.display());
+            return CliError::ModelSpec { message };
+        }
+        CliError::io("read", file)(error)
+    })?;
     let recording =
         Recording::parse(&text).map_err(|source| CliError::Recording { file: file.to_owned(), source })?;
     let sleep = Arc::new(move |time: Duration| Box::pin(tokio::time::sleep(time.div_f64(speed))) as _);

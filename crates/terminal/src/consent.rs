@@ -78,6 +78,11 @@ impl ConsentAnswer {
         self.label().replace(['[', ']'], "")
     }
 
+    /// What is left of the word when its letter has been typed.
+    pub fn rest_of_word(self) -> String {
+        self.word().chars().skip(1).collect()
+    }
+
     fn letter(self) -> char {
         match self {
             Self::Yes => 'y',

@@ -101,6 +101,11 @@ impl Habits {
         self.pauses.median(PAUSE)
     }
 
+    /// Whether any pause of this user was seen.
+    pub fn has_pauses(&self) -> bool {
+        self.pauses != Recent::default()
+    }
+
     /// How many turns have to pass before the next question, if none of the last guesses was taken.
     pub(super) fn turns_to_wait(&self) -> Option<u32> {
         let left = RARE.saturating_sub(self.passed);

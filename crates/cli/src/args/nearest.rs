@@ -30,8 +30,18 @@ pub(crate) fn with_nearest(mut error: Error, root: &Command, words: &[String]) -
             ContextValue::String(nearest.to_owned())
         };
         error.insert(suggested, value);
+    } else if std::ptr::eq(command, root) && takes(root, "chat", &mistyped) {
+        // Whoever leaves the command out means the conversation.
+        let tip = format!("'headstart chat' takes '{mistyped}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
+}
+
+/// Whether a command has this option.
+fn takes(root: &Command, command: &str, option: &str) -> bool {
+    let mut options = root.find_subcommand(command).into_iter().flat_map(Command::get_arguments);
+    options.any(|argument| argument.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long)))
 }
 
 /// The error without a value that is only the least unlike of all, as clap suggests one.
@@ -96,7 +106,12 @@ mod tests {
             let said = answer(line);
             assert!(said.contains(&format!("exists: {nearest}\n")), "{line}: {said}");
         }
-        for line in ["predict", "list --every"] {
+        for line in ["--mode plan", "--model replay:demo"] {
+            let option = line.split(' ').next().unwrap();
+            let said = answer(line);
+            assert!(said.contains(&format!("tip: 'headstart chat' takes '{option}'")), "{line}: {said}");
+        }
+        for line in ["predict", "list --every", "--every"] {
             assert!(!answer(line).contains("tip:"), "{}", answer(line));
         }
     }

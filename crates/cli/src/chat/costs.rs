@@ -49,9 +49,12 @@ fn table(costs: &Costs, is_free: bool) -> String {
         );
         text.trim_end().to_owned()
     };
-    let mut text =
-        [row("turns", &costs.turns), row("suggestions", &costs.suggestions), row("work ahead", &costs.ahead)]
-            .join("\n");
+    let mut text = [
+        row("own turns", &costs.turns),
+        row("suggestions", &costs.suggestions),
+        row("work ahead", &costs.ahead),
+    ]
+    .join("\n");
     if *costs != Costs::default() {
         let _ = write!(text, "\n{:<12} {:>48}", "together", cost_words(costs.total(), is_free));
     }
@@ -77,7 +80,7 @@ mod tests {
         let of = |lines: &[&str]| read((lines.join("\n") + "\n").as_bytes()).entries;
         let (known, unknown) = (of(&LINES[..4]), of(&LINES));
         let expected = "\
-turns           1  24k in (18k cached)       900 out    $0.08
+own turns       1  24k in (18k cached)       900 out    $0.08
 suggestions     1  24k in                      9 out    $0.01
 work ahead      1  50k in                      0 out    $0.30
 together                                                $0.39";

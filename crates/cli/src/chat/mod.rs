@@ -118,6 +118,7 @@ pub(crate) struct Chat {
     drafted: Option<Draft>,
     /// The undo about which the user was asked.
     undo_asked: Option<AskedUndo>,
+    rest_of_answer: Option<question::RestOfAnswer>,
     exit_status: ExitStatus,
     is_over: bool,
     /// Whether the user leaves for another conversation.
@@ -207,6 +208,7 @@ impl Chat {
             written,
             drafted: None,
             undo_asked: None,
+            rest_of_answer: None,
             exit_status: ExitStatus::Done,
             is_over: false,
             resumes: false,
@@ -444,6 +446,7 @@ impl Chat {
             Action::Edited => self.on_edited(EditKind::Changed),
             Action::ClosePopup => self.close_popup(),
             Action::Submit(text) if self.takes_inserted(&text) => {}
+            Action::Submit(text) if self.is_rest_of_answer(&text) => self.agent.edited("", EditKind::Changed),
             Action::Submit(text) => self.on_submit(&text)?,
             Action::EditQueued => self.edit_queued(),
             Action::TakeBack => self.take_back_matched()?,
@@ -530,6 +533,10 @@ impl Chat {
         if let Some(answer) = self.answer_to_staged(text) {
             self.agent.edited("", EditKind::Changed);
             return self.on_answer_to_staged(answer);
+        }
+        if let Some(slip) = self.slip(text) {
+            self.agent.edited("", EditKind::Changed);
+            return self.on_slip(slip, text.trim());
         }
         // Two slashes begin a prompt that starts with a slash.
         let escaped = text.trim_start().strip_prefix('/').filter(|rest| rest.starts_with('/'));

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 use headstart_agent::{
@@ -32,6 +32,27 @@ pub(super) struct Question {
     pub(super) why: Option<LineEditor>,
     /// Commits that can be kept, and where they are kept.
     pub(super) commits: Option<(ConflictingCommits, CommitOffer)>,
+}
+
+/// What somebody still types who answers with a word where its first letter has answered already.
+#[derive(Debug)]
+pub(super) struct RestOfAnswer {
+    letters: String,
+    answered_at: Instant,
+}
+
+impl RestOfAnswer {
+    /// A word takes no longer to be typed. Later a line with the same letters is a prompt.
+    const TYPED_WITHIN: Duration = Duration::from_secs(5);
+
+    fn of(answer: ConsentAnswer) -> Self {
+        Self { letters: answer.rest_of_word(), answered_at: Instant::now() }
+    }
+
+    fn is(&self, line: &str) -> bool {
+        let line = line.trim().to_ascii_lowercase();
+        !line.is_empty() && self.letters.starts_with(&line) && self.answered_at.elapsed() < Self::TYPED_WITHIN
+    }
 }
 
 impl Question {
@@ -122,9 +143,17 @@ impl Chat {
             return self.display.scroll_away(&self.fold_hint());
         }
         match question.consent.handle(Instant::now(), event) {
-            Some(answer) => self.on_answer(answer, is_interrupt(event)),
+            Some(answer) => {
+                self.rest_of_answer = is_letter(event).then(|| RestOfAnswer::of(answer));
+                self.on_answer(answer, is_interrupt(event))
+            }
             None => Ok(()),
         }
+    }
+
+    /// Whether a line is only the rest of an answer, as the `es` of a `yes` whose `y` has answered already.
+    pub(super) fn is_rest_of_answer(&mut self, line: &str) -> bool {
+        self.rest_of_answer.take().is_some_and(|rest| rest.is(line))
     }
 
     /// Handles an answer that is typed as a line.
@@ -176,7 +205,8 @@ impl Chat {
                         format!("  always: {rule}, until this session ends; /permissions lists it"),
                     ),
                     (ConsentAnswer::Why, _) => {
-                        self.question = Some(Question { why: Some(LineEditor::default()), ..question });
+                        self.question = Some(question);
+                        self.ask_why();
                         if self.display.uses_screen_reader() {
                             self.display.say(
                                 "Why not? A line tells the model; Enter alone goes back.",
@@ -225,8 +255,19 @@ impl Chat {
             return Ok(());
         }
         match why.handle(event) {
+            Action::Submit(text) if self.is_rest_of_answer(&text) => {
+                self.ask_why();
+                Ok(())
+            }
             Action::Submit(text) => self.on_why(text),
             _ => Ok(()),
+        }
+    }
+
+    /// Opens an empty line for the reason.
+    fn ask_why(&mut self) {
+        if let Some(question) = &mut self.question {
+            question.why = Some(LineEditor::default());
         }
     }
 
@@ -300,6 +341,11 @@ fn about_call(asks: &str, always: Option<String>, about: &Subject) -> Consent {
     let has_diff =
         matches!(about, Subject::Call(judged) if judged.changes.is_some() || judged.staged.is_some());
     Consent::about_call(asks, always, has_diff, Instant::now())
+}
+
+/// Whether a key is a letter, and not Esc or Ctrl-C, which answer too.
+fn is_letter(event: &Event) -> bool {
+    matches!(event, Event::Key(key) if matches!(key.code, KeyCode::Char(_)) && !key.modifiers.contains(KeyModifiers::CONTROL))
 }
 
 /// Whether the event is Ctrl-C.

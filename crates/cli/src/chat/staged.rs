@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use headstart_agent::{Phase, View};
+use headstart_agent::{Item, Phase, View};
 use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::ApprovalRequest;
 
 use super::Chat;
+use super::command::SlashCommand;
 use super::question::changes_nothing;
 use headstart_machine::conversation::words;
 use headstart_machine::error::CliError;
@@ -43,7 +44,51 @@ impl StagedAnswer {
     }
 }
 
+/// A line that is no prompt, though it is typed as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slip {
+    /// The letter of an answer where nothing is asked.
+    Letter,
+    /// The word with which people leave a shell.
+    Exit,
+}
+
+impl Slip {
+    /// What a line is, unless it may answer what the model has said last.
+    fn of(line: &str, said: &str) -> Option<Self> {
+        let asks = said.contains(['?', '？', '؟', '\u{37e}']);
+        let names =
+            said.split(|sign: char| !sign.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(line));
+        match line.to_ascii_lowercase().as_str() {
+            "y" | "n" | "d" | "k" if !asks && !names => Some(Self::Letter),
+            "exit" | "quit" if !asks => Some(Self::Exit),
+            _ => None,
+        }
+    }
+}
+
 impl Chat {
+    /// What a line is that a person has typed and that is not for the model.
+    pub(super) fn slip(&self, line: &str) -> Option<Slip> {
+        if !self.display.has_person() {
+            return None;
+        }
+        let view = self.agent.view();
+        let said = view.items.iter().rev().find_map(|item| match &**item {
+            Item::Answer { text } => Some(text.as_str()),
+            _ => None,
+        });
+        Slip::of(line.trim(), said.unwrap_or_default())
+    }
+
+    pub(super) fn on_slip(&mut self, slip: Slip, line: &str) -> Result<(), CliError> {
+        if slip == Slip::Exit {
+            return self.on_command(&SlashCommand::Quit);
+        }
+        let text = format!("{line} answers nothing now, so it was not sent: nothing is staged or asked");
+        self.display.say(&text, Style::Dim)
+    }
+
     /// What can be answered now.
     fn asks_of_staged(&self, view: &View) -> Option<Arc<ApprovalRequest>> {
         let is_open = view.phase == Phase::Idle && self.question.is_none();
@@ -197,4 +242,29 @@ impl Chat {
 /// How much is staged: `3 files +40 -12, 1 commit on main`.
 pub(super) fn counts(asks: &ApprovalRequest) -> String {
     words::counts_with(&asks.changes().summary(), asks.git())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_is_no_prompt_unless_the_model_asked_for_one() {
+        let done = "Done. It is in src/a.rs now.";
+        for line in ["y", "n", "N", "d", "k"] {
+            assert_eq!(Slip::of(line, done), Some(Slip::Letter), "{line}");
+            assert_eq!(Slip::of(line, ""), Some(Slip::Letter), "{line}");
+            for asked in ["Shall I go on?", "続けますか？", "Answer with y, n, d or k."] {
+                assert_eq!(Slip::of(line, asked), None, "{line}: {asked}");
+            }
+        }
+        for line in ["exit", "quit"] {
+            assert_eq!(Slip::of(line, done), Some(Slip::Exit));
+            assert_eq!(Slip::of(line, "It ended with exit code 1, so I quit."), Some(Slip::Exit));
+            assert_eq!(Slip::of(line, "Do you want to exit or to quit?"), None);
+        }
+        for line in ["yes", "no", "a", "exit now", "nn", ""] {
+            assert_eq!(Slip::of(line, done), None, "{line}");
+        }
+    }
 }

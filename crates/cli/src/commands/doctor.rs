@@ -334,6 +334,9 @@ fn views_and_servers(config: &Config, workspace: &str, context: &Context) -> Vec
             DoctorCheck::limited("servers", format!("{listed}; {file} asks for {name}"))
                 .help(format!("{} installs it", missing.adapter.install))
         }
+        None if installed.is_empty() => {
+            DoctorCheck::ok("servers", "none is needed: no file here asks for one")
+        }
         None => DoctorCheck::ok("servers", listed),
     });
     checks

@@ -103,9 +103,10 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
     let after = settings::with_entry(contract, &before, &command).map_err(refused)?;
     if let Some(after) = &after {
         let is_new = !file.exists();
+        let folders = file.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
         settings::replace(&file, &before, after)?;
         if is_new {
-            MadeFile::of(&file, context).note();
+            MadeFile::of(&file, context).note(folders);
         }
     }
     let off = settings::switched_off(&contract.settings, &context.environment);
@@ -136,8 +137,8 @@ fn install(contract: &'static Contract, args: &Hook, context: &Context) -> Resul
     output::print(&lines.concat())
 }
 
-/// The note in the state folder that a settings file was not there before headstart made it. Without it the file stays
-/// when its last entry is taken out, so it is no error if it cannot be kept.
+/// The note in the state folder that a settings file was not there before headstart made it, and how many of the folders
+/// above it were not. Without it they stay when the last entry is taken out, so it is no error if it cannot be kept.
 struct MadeFile(Option<PathBuf>);
 
 impl MadeFile {
@@ -146,11 +147,18 @@ impl MadeFile {
         Self(context.store().ok().map(note))
     }
 
-    fn note(&self) {
+    fn note(&self, folders: usize) {
         if let Some(note) = &self.0 {
             let folder = note.parent().map_or(Ok(()), create_private_folder);
-            let _ = folder.map(|()| std::fs::write(note, ""));
+            let _ = folder.map(|()| std::fs::write(note, folders.to_string()));
         }
+    }
+
+    /// Removes the folders that were made for the file, as far as they are empty.
+    fn remove_folders(&self, file: &Path) {
+        let text = self.0.as_ref().and_then(|note| std::fs::read_to_string(note).ok()).unwrap_or_default();
+        let made = file.ancestors().skip(1).take(text.parse().unwrap_or(0));
+        let _ = made.map(std::fs::remove_dir).find(Result::is_err);
     }
 
     fn is_noted(&self) -> bool {
@@ -159,6 +167,8 @@ impl MadeFile {
 
     fn forget(&self) {
         let _ = self.0.as_ref().map(std::fs::remove_file);
+        // The folder of the notes goes with the last of them.
+        let _ = self.0.as_ref().and_then(|note| note.parent()).map(std::fs::remove_dir);
     }
 }
 
@@ -183,6 +193,7 @@ fn uninstall(contract: &'static Contract, args: &Hook, context: &Context) -> Res
         // The file is there only because of headstart's entries, so it goes with them.
         Some(after) if settings::is_bare(after) && !file.is_symlink() && is_own() => {
             std::fs::remove_file(&file).map_err(CliError::io("remove", &file))?;
+            made.remove_folders(&file);
         }
         Some(after) => settings::replace(&file, &before, after)?,
         None => {}

@@ -32,7 +32,7 @@ fn a_commit_is_asked_about_by_its_name_and_lands_with_its_files() {
     chat.wait_for(QUESTION);
     assert_eq!(chat.project.session.tree(), before, "nothing is written before the answer");
     chat.answer_about_changes("y");
-    chat.wait_for("  in the shadow: 1 commit on main");
+    chat.wait_for("  in the view: 1 commit on main");
     chat.wait_for("of this was done ahead");
     assert_eq!(log(&chat), "Add tests\nfirst\n");
     assert_eq!(chat.project.session.git(&["status", "--porcelain"]), "");

@@ -113,3 +113,34 @@ fn ctrl_c_at_the_prompt_leaves_when_it_is_pressed_twice_and_nothing_between() {
     chat.send("\x03\x03");
     assert_eq!(chat.exit_code(), 0);
 }
+
+/// Somebody who types words where a letter answers, and letters where nothing is asked, sends none of them to the model.
+#[test]
+fn a_word_at_a_question_and_a_letter_without_one_are_no_prompts() {
+    let mut chat = project()
+        .shell(0, "touch one.txt")
+        .says(0, "It is there.")
+        .shell(0, "touch two.txt")
+        .says(0, "It is not there. Shall I go on?")
+        .says(0, "So be it.")
+        .chat("default");
+    chat.send("touch it\r");
+    chat.answer("yes\r");
+    chat.wait_for("It is there.");
+    for letter in ["n", "d", "y"] {
+        chat.send(&format!("{letter}\r"));
+        chat.wait_for(&format!("{letter} answers nothing now, so it was not sent"));
+    }
+    chat.send("touch another\r");
+    chat.wait_for("command: touch two.txt");
+    chat.answer("no\r");
+    chat.wait_for("Shall I go on?");
+    // Now the model has asked.
+    chat.send("n\r");
+    chat.wait_for("> n\nSo be it.");
+    assert_eq!((chat.count("> es"), chat.count("> o\n")), (0, 0), "{}", chat.contents());
+    assert!(chat.read("one.txt").is_some() && chat.read("two.txt").is_none());
+    chat.send("exit\r");
+    assert_eq!(chat.exit_code(), 0);
+    chat.assert_nothing_is_left();
+}

@@ -59,7 +59,7 @@ fn a_price_that_nobody_knows_is_a_dash_and_the_row_is_as_its_user_wants_it() {
     chat.send("begin\r");
     chat.wait_for("\n– · plan  ");
     chat.send("/cost\r");
-    chat.wait_for("turns           1  ");
+    chat.wait_for("own turns       1  ");
     chat.wait_until("no price anywhere", |screen| {
         let text = screen.contents();
         text.contains("together") && !text.contains("$0")
@@ -151,7 +151,7 @@ fn a_conversation_that_begins_anew_has_counts_of_its_own() {
     chat.wait_for(&format!("\nplan · {size} · today {today} "));
     chat.send("/cost\r");
     chat.wait_for("since /clear                                          nothing");
-    chat.wait_for("turns           1  ");
+    chat.wait_for("own turns       1  ");
     chat.send("again\r");
     chat.wait_for("It is short.");
     chat.wait_until("the cost of this conversation", |screen| {

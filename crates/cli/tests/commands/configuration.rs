@@ -12,7 +12,7 @@ fn mistakes_in_files_are_named_by_file_line_and_field() {
     let of_endpoint = session.run(&["chat"]);
     insta::assert_snapshot!(transcript(&[of_user, of_project, of_endpoint]), @r#"
     $ headstart chat
-    [stderr] headstart: /home/.config/headstart/config.toml:2: unknown field `turns`; docs/formats.md has all names, in `turns = 3`
+    [stderr] headstart: /home/.config/headstart/config.toml:2: unknown field `turns`; did you mean `turns` in [limits]?
     [exit 1]
 
     $ headstart --json chat

@@ -17,7 +17,7 @@ fn a_model_that_cannot_be_asked_is_named() {
         speculate("dashscope:a-model"),
     ]), @r#"
     $ headstart speculate 'run the tests'
-    [stderr] headstart: no model is chosen: set --model or HEADSTART_MODEL, or `model` in /home/.config/headstart/config.toml; use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME (openai:NAME with --base-url for any compatible server)
+    [stderr] headstart: no model is chosen: set --model or HEADSTART_MODEL, or `model` in /home/.config/headstart/config.toml; use replay:FILE, anthropic:NAME, gemini:NAME, openai:NAME, responses:NAME, dashscope:NAME or ollama:NAME (openai:NAME with --base-url for any compatible server). Without a key: `headstart chat --model replay:demo`
     [exit 2]
 
     $ headstart speculate --model replay:missing.json 'run the tests'

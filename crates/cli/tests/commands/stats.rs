@@ -87,7 +87,7 @@ fn a_user_reads_what_it_was_good_for() {
 
     background work is on auto: a turn is followed by a suggestion, once the model has called a tool or answered twice, and not in plan mode
     $1.00 of $1.00 a day are left for questions and for work that you do not take
-    work that you take is expected to save 68 s: as long as it takes, and at most your pause of 113 s
+    work that you take is expected to save 68 s: as long as it takes, and at most a pause (113 s until yours are known)
 
     SURE        SHOWN  CAME TRUE  COUNTS AS
     20 to 60 %      3          1  32 %
@@ -134,7 +134,7 @@ fn nothing_done_ahead_is_no_error_and_makes_no_file() {
 
     background work is on auto: a turn is followed by a suggestion, once the model has called a tool or answered twice, and not in plan mode
     $1.00 of $1.00 a day are left for questions and for work that you do not take
-    work that you take is expected to save 68 s: as long as it takes, and at most your pause of 113 s
+    work that you take is expected to save 68 s: as long as it takes, and at most a pause (113 s until yours are known)
     [exit 0]
 
     $ headstart stats --workspace no

@@ -105,8 +105,10 @@ fn a_projects_settings_name_no_folder_of_this_machine() {
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("\"headstart hook copilot\"") && text.contains("\"version\": 1"), "{text}");
     assert!(written.stdout.contains("does not count"), "{written}");
+    session.write("project/.github/workflows/ci.yml", "");
     session.run(&["hook", "copilot", "--uninstall", "--project"]);
-    assert!(!file.exists());
+    let left: Vec<_> = fs::read_dir(session.workspace().join(".github")).unwrap().collect();
+    assert_eq!(left.len(), 1, "what somebody put beside it stays: {left:?}");
 }
 
 #[test]
@@ -134,7 +136,11 @@ fn a_file_that_was_made_for_the_entry_goes_with_it_and_no_other() {
     let run = |action: &str| session.run(&["hook", "claude-code", action]);
     run("--install");
     run("--uninstall");
-    assert!(!file.exists(), "it was not there before");
+    assert!(!file.parent().unwrap().exists(), "neither it nor its folder was there before");
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    run("--install");
+    run("--uninstall");
+    assert!(!file.exists() && file.parent().unwrap().exists(), "the folder is the user's");
     for before in ["", "{}", "{}\n"] {
         session.write(&format!("home/{SETTINGS}"), before);
         run("--install");

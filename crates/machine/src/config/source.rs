@@ -196,6 +196,8 @@ fn describe(text: &str, error: &toml::de::Error) -> String {
     let has_no_value = line.is_some_and(|line| line.trim_end().ends_with('='));
     let message = if has_no_value { "the value is missing".to_owned() } else { message };
     match line.map(str::trim).filter(|line| !line.is_empty()) {
+        // A question names what is written, and ends the sentence.
+        Some(_) if message.ends_with('?') => message,
         Some(line) => format!("{message}, in `{line}`"),
         None => message,
     }
@@ -238,6 +240,18 @@ fn wrong_kind(message: &str) -> Option<String> {
     Some(format!("has to be {expected}, not {found}"))
 }
 
+/// Settings that people look for at the top of the file, with their tables.
+const IN_TABLES: [(&str, &str); 8] = [
+    ("limit", "budget"),
+    ("hour_is_worth", "budget"),
+    ("show_from", "budget"),
+    ("turns", "limits"),
+    ("tokens", "limits"),
+    ("time_seconds", "limits"),
+    ("command_seconds", "limits"),
+    ("retries", "requests"),
+];
+
 /// The message about an unknown setting with the nearest name in the place of a long list of all of them.
 fn without_long_list(message: &str) -> Option<String> {
     /// What can be read at a glance.
@@ -248,6 +262,9 @@ fn without_long_list(message: &str) -> Option<String> {
         return None;
     }
     let mistyped = what.split('`').nth(1)?;
+    if let Some((_, table)) = IN_TABLES.iter().find(|(name, _)| *name == mistyped) {
+        return Some(format!("unknown {what}; did you mean `{mistyped}` in [{table}]?"));
+    }
     Some(match nearest(mistyped, known) {
         Some(near) => format!("unknown {what}; did you mean `{near}`?"),
         None => format!("unknown {what}; docs/formats.md has all names"),

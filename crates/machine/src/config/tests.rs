@@ -196,6 +196,8 @@ fn a_project_cannot_loosen_what_the_user_set() {
 fn a_mistake_is_named_by_file_line_and_field() {
     let cases = [
         ("modle = 'x'", "1: unknown field `modle`; did you mean `model`?"),
+        ("limit = '$1 a day'", "1: unknown field `limit`; did you mean `limit` in [budget]?"),
+        ("turns = 9", "1: unknown field `turns`; did you mean `turns` in [limits]?"),
         ("\n\nmode = 'fast'", "3: mode: \"fast\" is no approval mode"),
         ("mode = 3", "1: has to be a text in quotes, not 3, in `mode = 3`"),
         (

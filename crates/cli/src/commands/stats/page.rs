@@ -170,8 +170,13 @@ fn policy(report: &StatisticsReport, layout: PageLayout) -> String {
         ));
     }
     let (pause, saves) = (habits.pause_seconds(), experience.saves_seconds());
+    let most = if habits.has_pauses() {
+        format!("your pause of {pause:.0} s")
+    } else {
+        format!("a pause ({pause:.0} s until yours are known)")
+    };
     rows.push(format!(
-        "work that you take is expected to save {saves:.0} s: as long as it takes, and at most your pause of {pause:.0} s"
+        "work that you take is expected to save {saves:.0} s: as long as it takes, and at most {most}"
     ));
     if QUIET_ROW <= habits.row {
         rows.push(format!("over all projects, the last {} suggestions were not taken", habits.row));
