@@ -59,6 +59,11 @@ const HARDENED: &[(&str, &str)] = &[
         "ls{LINES} | while IFS= read -r f; do cat \"$f\"; done",
     ),
     (
+        "ls src | while read f; do cat \"src/$f\"; done",
+        "ls src{LINES} | while IFS= read -r f; do cat \"src/$f\"; done",
+    ),
+    ("ls | while read f; do echo \"$f\"; done", ""),
+    (
         "while read -r f; do wc -l \"$f\"; done < <(find .)",
         "while IFS= read -r f; do wc -l \"$f\"; done < <(find .{LINES})",
     ),

@@ -53,6 +53,8 @@ enum Fix {
     Filter { at: usize, nul: bool, rooted: bool },
     /// `IFS=` before the `read` at this offset, which would otherwise remove blanks from a line.
     WholeLines { at: usize },
+    /// `-r` behind the `read` that ends at this offset, which would otherwise take backslashes out of a line.
+    RawLines { at: usize },
 }
 
 impl Hardening {
@@ -217,6 +219,20 @@ impl Judge<'_> {
         number.map_or(Value::ANY, |fix| Value::Some(Shape { fixes: shape.fixes | fix, ..shape }))
     }
 
+    /// The value of a line if the `read` at `span` that gives it would take backslashes out of it, unless it is told
+    /// otherwise.
+    pub(crate) fn raw_line(&mut self, line: Value, span: Span) -> Value {
+        let shape = line.shape();
+        if !shape.not_number || line == Value::ANY {
+            return line;
+        }
+        if self.source(span) != "read" {
+            return Value::ANY;
+        }
+        let number = self.hardening.number(Fix::RawLines { at: span.1 });
+        number.map_or(Value::ANY, |fix| Value::Some(Shape { fixes: shape.fixes | fix, ..shape }))
+    }
+
     /// Something relies on what is known of an argument, so the insertions that make it true are made.
     pub(crate) fn settle(&mut self, arg: &Arg) {
         if arg.fixes != 0 {
@@ -244,6 +260,9 @@ impl Judge<'_> {
                 }
                 Fix::WholeLines { at } => {
                     self.hardening.edits.insert(*at, "IFS= ".to_owned());
+                }
+                Fix::RawLines { at } => {
+                    self.hardening.edits.insert(*at, " -r".to_owned());
                 }
             }
         }

@@ -14,7 +14,7 @@ pub(super) const READ: Spec =
 
 pub(super) fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
     let parsed = parse(judge, &READ, args);
-    // A line is kept as it is, if nothing splits it and no backslash is removed.
+    // A line is kept as it is, if nothing splits it and no backslash is removed: the hardened form has a `-r`.
     let mut nul = false;
     let mut lines = true;
     let mut arrays = Vec::new();
@@ -31,8 +31,13 @@ pub(super) fn read(judge: &mut Judge<'_>, args: &[Arg], span: Span) {
         // What it leaves of the input may start anywhere in a line.
         judge.input = Value::ANY;
     }
-    let whole = lines && parsed.operands.len() == 1 && parsed.has(&["r"]) && arrays.is_empty();
-    let value = if whole { judge.whole_line(judge.input.join(&Value::empty())) } else { Value::ANY };
+    let whole = lines && parsed.operands.len() == 1 && arrays.is_empty();
+    let value = if whole {
+        let line = judge.whole_line(judge.input.join(&Value::empty()));
+        if parsed.has(&["r"]) { line } else { judge.raw_line(line, span) }
+    } else {
+        Value::ANY
+    };
     for name in &parsed.operands {
         assign_to(judge, name, value.clone(), span);
     }
