@@ -59,14 +59,25 @@ pub(super) struct HangingLine {
     pub(super) text: Vec<Span>,
 }
 
-/// The rows of such a line, broken to fit the columns.
+/// The rows of such a line, broken to fit the columns. Each has the sign of its line, for a row without one would look
+/// unchanged; the number is in the first only.
 pub(super) fn hanging_rows(line: &HangingLine, columns: u16) -> Vec<Row> {
     let indent = line.margin.iter().map(|span| span.text.len()).sum();
     let mut wrapper = LineWrapper::new(columns, indent);
     for span in line.margin.iter().chain(&line.text) {
         wrapper.push(&span.text, span.style);
     }
-    wrapper.into_rows()
+    let mut rows = wrapper.into_rows();
+    let [margin] = line.margin.as_slice() else { return rows };
+    let unnumbered = margin.text.replace(|sign: char| sign.is_ascii_digit(), " ");
+    for row in rows.iter_mut().skip(1) {
+        let blanks = row.spans.first_mut().filter(|span| span.text.starts_with(&" ".repeat(indent)));
+        if let Some(span) = blanks {
+            span.text.replace_range(..indent, &unnumbered);
+            span.style = margin.style;
+        }
+    }
+    rows
 }
 
 /// How a diff is laid out.

@@ -78,6 +78,30 @@ fn each_kind_of_change_has_its_lines() {
 }
 
 #[test]
+fn a_line_that_is_broken_has_its_sign_in_each_row() {
+    let patch = "diff --git a/a.txt b/a.txt\n@@ -7,2 +7,2 @@\n one two three four\n-five six seven eight\n+five six seven nine!\n";
+    let of = |columns, form| {
+        let diff = Diff::parse(patch).shown_as(form);
+        let rows = lines_of(&diff, 30, "").into_iter().skip(1).flat_map(|line| hanging_rows(&line, columns));
+        rows.map(|row| row.spans.iter().map(|span| span.text.as_str()).collect::<String>())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(21, DiffForm::Unified),
+        [
+            "    7   one two three",
+            "         four",
+            "    8 - five six seve",
+            "      - n eight",
+            "    8 + five six seve",
+            "      + n nine!"
+        ]
+    );
+    // Where a row has no room for the margin, what fits of it is blank.
+    assert!(of(4, DiffForm::Unified).iter().all(|row| row.chars().count() <= 8));
+}
+
+#[test]
 fn of_a_file_that_a_program_wrote_there_is_a_header_unless_all_is_wanted() {
     let long = format!("diff --git a/min.js b/min.js\n@@ -0,0 +1,2 @@\n+{}\n+x\n", "x".repeat(401));
     let schema = "diff --git a/api/schema.ts b/api/schema.ts\n@@ -1 +1 @@\n-a\n+b\n";
