@@ -24,7 +24,8 @@ pub enum Kind {
     Other,
 }
 
-/// The words of each kind. The first word of a prompt that is in one of these lists decides.
+/// The words of each kind. The first word of a prompt that is in one of these lists decides, a yes only where nothing else
+/// does.
 const WORDS: [(Kind, &[&str]); 6] = [
     (
         Kind::Verify,
@@ -85,10 +86,15 @@ impl Kind {
     /// The kind of a prompt.
     pub fn of(prompt: &str) -> Self {
         let lower = prompt.to_lowercase();
-        let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words
-            .find_map(|word| WORDS.iter().find(|(_, words)| words.contains(&word)).map(|(kind, _)| *kind))
-            .unwrap_or_default()
+        let words = lower.split(|c: char| !c.is_alphanumeric());
+        let mut kinds = words.filter_map(|word| WORDS.iter().find(|(_, words)| words.contains(&word)));
+        let first = kinds.next().map(|(kind, _)| *kind);
+        match first {
+            // What is agreed to says more than the yes.
+            Some(Self::GoOn) => kinds.map(|(kind, _)| *kind).find(|kind| *kind != Self::GoOn).or(first),
+            first => first,
+        }
+        .unwrap_or_default()
     }
 
     /// The name, as in JSON.
@@ -119,6 +125,9 @@ mod tests {
             ("add tests for top", Kind::Change),
             ("what does it do?", Kind::Explain),
             ("yes", Kind::GoOn),
+            ("yes, commit it", Kind::Commit),
+            ("ok go ahead and run the tests", Kind::Verify),
+            ("ok, go on", Kind::GoOn),
             ("führe die Tests aus", Kind::Other),
             ("", Kind::Other),
         ];
