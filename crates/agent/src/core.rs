@@ -24,7 +24,7 @@ use std::sync::Arc;
 use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::Mode;
 use headstart_budget::{Metering, PendingWrites};
-use headstart_followup_state::{Config, Event as Followup, FollowupController};
+use headstart_followup_state::{Event as Followup, Suggestion};
 use headstart_overlay_fs::ContentHash;
 use headstart_speculation::{Ending, Engine, Event, Finished, Origin, Staged, Transcript, UndoReport};
 use headstart_tool_gate::ApprovalMode;
@@ -32,12 +32,11 @@ use headstart_tool_gate::ApprovalMode;
 use self::accept::PendingAccept;
 use self::compaction::{CompactionState, PendingCompaction};
 pub(crate) use self::effect::{ConsentRequest, Effect, Report, SummaryQuery};
-use self::matching::PassedSuggestions;
 pub use self::matching::{Extension, MatchedWork};
 use self::questions::PendingQuestion;
 use self::session_file::SessionFileState;
 use self::staged::{StagedWork, StagedWrite};
-use self::suggestions::{Offer, SuggestionQuery};
+use self::suggestions::Suggesting;
 use self::summary_ahead::SummaryAhead;
 pub(crate) use self::title::{TITLE_PROMPT, TITLE_TOKENS};
 pub use self::turn::{Turn, UndoneBefore};
@@ -48,7 +47,9 @@ use crate::log::Log;
 use crate::options::AgentOptions;
 use crate::ports::Runtime;
 use crate::session_rules::SessionRules;
-use crate::view::{ActionError, Draft, EditKind, Phase, ShownSuggestion, Submission, TurnEvent, View};
+use crate::view::{
+    ActionError, Draft, EditKind, GuessView, Phase, ShownSuggestion, Submission, TurnEvent, View,
+};
 use crate::work::WorkAhead;
 
 /// The moment in which something happens.
@@ -88,7 +89,7 @@ pub(crate) struct Core {
     engine: Engine,
     runtime: Arc<dyn Runtime>,
     conversation: Conversation,
-    controller: FollowupController,
+    suggesting: Suggesting,
     log: Log,
     /// What turns told and how they ended, since the events were taken last.
     events: Vec<TurnEvent>,
@@ -97,16 +98,6 @@ pub(crate) struct Core {
     line: String,
     /// The last number that was given to a request, a question or a suggestion.
     last_number: u64,
-    query: Option<SuggestionQuery>,
-    /// The offers for suggestions that the controller is about to be told.
-    pending: Vec<Offer>,
-    /// The offers for the suggestions that the controller shows, in its order.
-    offers: Vec<Offer>,
-    /// The suggestions behind the offers, if their user typed something else: the controller does not have them any
-    /// more, and their work stays until the prompt is sent, because it may ask for the same.
-    passed: Option<PassedSuggestions>,
-    /// The work that was taken last because other words than its guess asked for it, until another prompt is sent.
-    matched: Option<MatchedWork>,
     activity: Activity,
     staged: StagedWork,
     pending_question: Option<PendingQuestion>,
@@ -130,10 +121,6 @@ pub(crate) struct Core {
     told_undone: Vec<ContentHash>,
     /// The last turns, oldest first.
     turns: VecDeque<Turn>,
-    /// The code of the reason why there is no suggestion.
-    unsuggested: Option<String>,
-    /// Whether the host gave the suggestion on offer: nothing runs ahead for it.
-    is_offered_by_host: bool,
     /// Tools that were withheld when the conversation was cleared: the conversation that begins then does not offer
     /// them.
     withheld: Vec<String>,
@@ -155,7 +142,7 @@ impl Core {
         (is_kept, staged): (bool, Staged),
     ) -> Self {
         let mut core = Self {
-            controller: FollowupController::new(Config::default()),
+            suggesting: Suggesting::default(),
             session_rules,
             runtime,
             conversation,
@@ -168,11 +155,6 @@ impl Core {
             now: Now::default(),
             line: String::new(),
             last_number: 0,
-            query: None,
-            pending: Vec::new(),
-            offers: Vec::new(),
-            passed: None,
-            matched: None,
             withheld: Vec::new(),
             left_out: Vec::new(),
             activity: Activity::Idle,
@@ -187,8 +169,6 @@ impl Core {
             undone: UndoReport::default(),
             told_undone: Vec::new(),
             turns: VecDeque::new(),
-            unsuggested: None,
-            is_offered_by_host: false,
             announced_mode: ApprovalMode::Default,
             effects: VecDeque::new(),
             revision: 0,
@@ -274,6 +254,7 @@ impl Core {
             Report::HabitsRead(habits) => self.options.metering.set_habits(habits),
             Report::Trouble(text) => self.log.push(Item::Trouble { text }),
             Report::Wake => self.followup(Followup::Wake),
+            Report::MarkedLong => self.look_marked(),
         }
     }
 
@@ -321,7 +302,8 @@ impl Core {
         if edit == EditKind::Typed && is_typing {
             self.drop_query();
         }
-        let goes_with_it = self.controller.offered().is_some_and(|offered| offered.any_matches(text));
+        let goes_with_it =
+            self.suggesting.controller.offered().is_some_and(|offered| offered.any_matches(text));
         if text.is_empty() || goes_with_it || (is_typing && edit != EditKind::Recalled) {
             self.followup(Followup::Edited { text: text.to_owned() });
         } else {
@@ -335,6 +317,8 @@ impl Core {
     /// Handles what the user does to the suggestion other than taking it.
     pub(crate) fn on_suggestion(&mut self, event: Followup) {
         self.followup(event);
+        let shown = self.suggesting.controller.visible().map(Suggestion::to_string);
+        self.mark(&shown.unwrap_or_default());
     }
 
     /// Stops what goes on; a question about work that the user took is answered with no.
@@ -376,7 +360,7 @@ impl Core {
         let (rules, tools) = (self.engine.host.gate_context(), self.engine.offered_tools());
         self.withheld = tools.into_iter().map(|tool| tool.name).filter(|name| rules.excludes(name)).collect();
         self.offer_tools();
-        self.unsuggested = None;
+        self.suggesting.unsuggested = None;
         self.clear_session();
         Ok(())
     }
@@ -435,11 +419,16 @@ impl Core {
 
     /// Builds everything that there is to draw.
     pub(crate) fn view(&self) -> View {
-        let suggestion = self.controller.visible().map(|suggestion| ShownSuggestion {
+        let suggestion = self.suggesting.controller.visible().map(|suggestion| ShownSuggestion {
             text: suggestion.to_string(),
             rest: suggestion.rest_after(&self.line).map(str::to_owned),
-            place: self.controller.place().unwrap_or_default(),
-            all: self.controller.offered().map(|offered| offered.suggestions().to_vec()).unwrap_or_default(),
+            place: self.suggesting.controller.place().unwrap_or_default(),
+            all: self
+                .suggesting
+                .controller
+                .offered()
+                .map(|offered| offered.suggestions().to_vec())
+                .unwrap_or_default(),
         });
         View {
             revision: self.revision,
@@ -449,17 +438,29 @@ impl Core {
             draft: self.draft.clone(),
             suggestion,
             ahead: self.ahead().map(WorkAhead::view),
+            guesses: self.guesses(),
             taken: self.pending_accept_id().map(str::to_owned),
             question: self.pending_question.as_ref().map(PendingQuestion::view),
-            is_asking: self.query.is_some(),
-            unsuggested: self.unsuggested.clone(),
+            is_asking: self.suggesting.query.is_some(),
+            unsuggested: self.suggesting.unsuggested.clone(),
             unwritten: self.staged.asks(),
         }
     }
 
+    /// The guesses of the user's next prompt, also behind other words in the line.
+    fn guesses(&self) -> Vec<GuessView> {
+        let all = self.candidates().map(|candidates| candidates.suggestions().iter());
+        let offers = self.suggesting.offers.iter();
+        let guesses = all.into_iter().flatten().zip(offers).map(|(suggestion, offer)| GuessView {
+            text: suggestion.to_string(),
+            ahead: offer.work.as_ref().map(WorkAhead::view),
+        });
+        guesses.collect()
+    }
+
     /// The work ahead that the user would take now.
     pub(crate) fn ahead(&self) -> Option<&WorkAhead> {
-        self.offers.get(self.controller.offered()?.on_screen())?.work.as_ref()
+        self.suggesting.offers.get(self.suggesting.controller.offered()?.on_screen())?.work.as_ref()
     }
 
     pub(crate) fn phase(&self) -> Phase {

@@ -75,6 +75,7 @@ pub struct Driver {
     opening: Option<BoxFuture<'static, Report>>,
     undo_check: Option<BoxFuture<'static, UndoReport>>,
     timer: Option<BoxFuture<'static, ()>>,
+    mark_timer: Option<BoxFuture<'static, ()>>,
     /// The calls of the ledger and of the session that wait or run.
     ledger_queue: StoreQueue<Option<Habits>>,
     session_queue: StoreQueue<()>,
@@ -135,6 +136,7 @@ impl Driver {
             opening: None,
             undo_check: None,
             timer: None,
+            mark_timer: None,
             ledger_queue: StoreQueue::new("ledger", "what this conversation costs is not written down"),
             session_queue: StoreQueue::new("session", "this conversation is not kept"),
             panics: queries.panics,
@@ -271,11 +273,8 @@ impl Driver {
                     self.session_queue.push(async move { session.append(lines).await });
                 }
             }
-            Effect::WakeAt(at) => {
-                let host = Arc::clone(&self.engine.host);
-                let left = Duration::from_millis(at).saturating_sub(host.now());
-                self.timer = Some(async move { host.sleep(left).await }.boxed());
-            }
+            Effect::WakeAt(at) => self.timer = Some(self.sleep_until(at)),
+            Effect::LookMarkedAt(at) => self.mark_timer = Some(self.sleep_until(at)),
         }
     }
 
@@ -357,6 +356,12 @@ impl Driver {
         {
             self.timer = None;
             return Poll::Ready(Some(Report::Wake));
+        }
+        if let Some(timer) = &mut self.mark_timer
+            && timer.poll_unpin(context).is_ready()
+        {
+            self.mark_timer = None;
+            return Poll::Ready(Some(Report::MarkedLong));
         }
         Poll::Pending
     }
@@ -524,6 +529,13 @@ impl Driver {
             let answer = forked_query(&model, &params, query).await;
             report(answer, millis(host.now().saturating_sub(began)))
         })
+    }
+
+    /// Ends at this time of the host's clock.
+    fn sleep_until(&self, at: u64) -> BoxFuture<'static, ()> {
+        let host = Arc::clone(&self.engine.host);
+        let left = Duration::from_millis(at).saturating_sub(host.now());
+        async move { host.sleep(left).await }.boxed()
     }
 
     fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Task<T> {

@@ -252,6 +252,18 @@ impl AgentHandle {
         self.with(|core| core.on_suggestion(Followup::PreviousCandidate));
     }
 
+    /// Reports that the user looks at one of the [`guesses`](crate::View::guesses) in a list. If they do so for a moment, it
+    /// runs ahead as well.
+    pub fn mark(&self, guess: &str) {
+        self.with(|core| core.mark(guess));
+    }
+
+    /// Takes one of the [`guesses`](crate::View::guesses) and the work behind it, whatever is in the line, which is empty
+    /// afterwards.
+    pub fn take_guess(&self, guess: &str) -> Result<(), ActionError> {
+        self.with(|core| core.take_guess(guess))
+    }
+
     /// Dismisses the suggestion, because the user does not want it.
     pub fn dismiss(&self) {
         self.with(|core| core.on_suggestion(Followup::Dismiss));

@@ -70,7 +70,6 @@
 //! #     suggestions: true,
 //! #     speculation: true,
 //! #     candidates: 1,
-//! #     parallel: 1,
 //! #     matching: Matching::default(),
 //! #     titles: true,
 //! #     attended: true,
@@ -125,7 +124,7 @@ pub use options::{AfterDecline, AgentOptions, Matching, ModelSettings, Ports};
 pub use ports::{LedgerStore, NoLedger, Runtime, SessionStore, StoreError};
 pub use session::{Session, SessionError};
 pub use view::{
-    ActionError, Draft, EditKind, Phase, Question, QuestionId, ShownSuggestion, Subject, Submission,
-    TurnEvent, Update, UserAnswer, View, WorkAheadView,
+    ActionError, Draft, EditKind, GuessView, Phase, Question, QuestionId, ShownSuggestion, Subject,
+    Submission, TurnEvent, Update, UserAnswer, View, WorkAheadView,
 };
 pub use work::WorkProgress;

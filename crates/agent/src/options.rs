@@ -52,8 +52,6 @@ pub struct AgentOptions {
     pub speculation: bool,
     /// How many suggestions are asked for; they come best first.
     pub candidates: usize,
-    /// How many of them may run ahead at the same time.
-    pub parallel: usize,
     /// Which typed prompts take work that ran ahead.
     pub matching: Matching,
     /// Whether the model of background work gives the conversation a title, if it is another model than that of the

@@ -28,6 +28,9 @@ pub struct View {
     pub suggestion: Option<ShownSuggestion>,
     /// The work that runs ahead for the suggestion.
     pub ahead: Option<WorkAheadView>,
+    /// All guesses of the user's next prompt, best first, as long as one of them can be taken
+    /// ([`AgentHandle::take_guess`](crate::AgentHandle::take_guess)): also behind other words in the line.
+    pub guesses: Vec<GuessView>,
     /// The id of work that the user has taken and that is not handed over yet.
     pub taken: Option<String>,
     /// What the user is asked.
@@ -87,6 +90,15 @@ pub struct ShownSuggestion {
     pub place: CandidatePosition,
     /// All candidates, best first: sending any of them takes it.
     pub all: Vec<Suggestion>,
+}
+
+/// One of the guesses of the user's next prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GuessView {
+    /// The whole text.
+    pub text: String,
+    /// The work that runs ahead for it.
+    pub ahead: Option<WorkAheadView>,
 }
 
 /// The work that runs ahead for the suggestion on screen. It does not contain the prompt.

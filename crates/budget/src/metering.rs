@@ -13,7 +13,9 @@ use headstart_speculation::{Cost, Speculation, Status};
 pub use self::entries::{EntryBuilder, QueryCost, QuerySuppression, outcome, outcome_of_acceptance};
 pub use self::run::RunMeter;
 use crate::ledger::{Entry, Outcome};
-use crate::policy::{Allowance, Experience, Guess, HabitUpdate, Habits, Mode, Policy, SkipReason, Tariff};
+use crate::policy::{
+    Allowance, Beside, Experience, Guess, HabitUpdate, Habits, Mode, Policy, SkipReason, Tariff,
+};
 
 /// What one conversation knows of costs and outcomes. It is asked before something is done ahead, and told what came of
 /// it.
@@ -150,25 +152,15 @@ impl Metering {
         self.policy.allow_shown(&self.experience, said)
     }
 
-    /// Which of these guesses (with their ids, best first) to run ahead at the same time, at most `most`.
-    pub fn allow_runs(
-        &mut self,
-        now: u64,
-        guesses: &[(String, Guess<'_>)],
-        most: usize,
-    ) -> Vec<Option<Allowance>> {
-        let all: Vec<_> = guesses.iter().map(|(_, guess)| *guess).collect();
-        let answers = self.policy.allow_candidates(&self.experience, &all, most, now);
-        let capacity = self.check_machine();
-        let mut allowances = Vec::with_capacity(answers.len());
-        for ((id, _), answer) in guesses.iter().zip(answers) {
-            let answer = answer.and_then(|allowance| capacity.map(|()| allowance));
-            if let Err(skip) = answer {
-                self.skipped.insert(id.clone(), skip.code());
-            }
-            allowances.push(answer.ok());
+    /// Whether to run this guess ahead, and what it may spend beside others. If not, the reason is written down with what
+    /// becomes of the guess.
+    pub fn allow_run(&mut self, now: u64, id: &str, guess: Guess<'_>, beside: Beside) -> Option<Allowance> {
+        let answer = self.policy.allow_run(&self.experience, guess, beside, now);
+        let answer = answer.and_then(|allowance| self.check_machine().map(|()| allowance));
+        if let Err(skip) = answer {
+            self.skipped.insert(id.to_owned(), skip.code());
         }
-        allowances
+        answer.ok()
     }
 
     /// What is left of what questions and work that nobody takes may cost today, in money; `None` if that limits

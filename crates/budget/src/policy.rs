@@ -18,14 +18,14 @@
 //!
 //! ```
 //! use headstart_forked_query::Prices;
-//! use headstart_budget::policy::{Experience, Guess, Habits, Mode, Policy, SkipReason, Tariff};
+//! use headstart_budget::policy::{Beside, Experience, Guess, Habits, Mode, Policy, SkipReason, Tariff};
 //!
 //! let experience = Experience::of(Tariff::new("m", Prices::default()), Habits::default(), &[]);
 //! let policy = Policy::default();
 //! let guess = Guess { text: "run the tests", said: Some(70) };
-//! assert!(policy.allow_question(&experience, 0).is_ok() && policy.allow_run(&experience, guess, 0).is_ok());
+//! assert!(policy.allow_question(&experience, 0).is_ok() && policy.allow_run(&experience, guess, Beside::default(), 0).is_ok());
 //! let command = Guess { text: "/clear", said: Some(70) };
-//! assert_eq!(policy.allow_run(&experience, command, 0), Err(SkipReason::Command));
+//! assert_eq!(policy.allow_run(&experience, command, Beside::default(), 0), Err(SkipReason::Command));
 //! assert_eq!(Policy { mode: Mode::Off, ..policy }.allow_question(&experience, 0), Err(SkipReason::Off));
 //! ```
 //!
@@ -36,7 +36,6 @@
 //! allowed.
 
 mod calibration;
-mod candidates;
 mod estimate;
 mod experience;
 mod habits;
@@ -103,6 +102,15 @@ impl<'a> From<&'a Suggestion> for Guess<'a> {
     }
 }
 
+/// The other guesses of the same answer, which share what is left of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Beside {
+    /// What those may spend that run, in money.
+    pub promised: f64,
+    /// Whether some do not run yet: half of what is left is kept for them.
+    pub has_others: bool,
+}
+
 /// What one run may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Allowance {
@@ -148,45 +156,24 @@ impl Policy {
         if is_likely { Ok(()) } else { Err(SkipReason::Unlikely { chance, from: self.show_from }) }
     }
 
-    /// Whether to run a guess ahead, and what it may spend.
+    /// Whether to run a guess ahead, and what it may spend beside others of its answer.
     pub fn allow_run(
         &self,
         experience: &Experience,
         guess: Guess<'_>,
-        now_ms: u64,
-    ) -> Result<Allowance, SkipReason> {
-        self.allow(experience, guess, 1.0, 1, now_ms)
-    }
-
-    /// What is left of what questions and work that nobody takes may cost today, in money; `None` if the model costs
-    /// nothing.
-    pub fn left_today(&self, experience: &Experience, now_ms: u64) -> Option<f64> {
-        if experience.tariff().is_free() {
-            return None;
-        }
-        let limit = self.limit.units() * (1.0 + f64::from(experience.session().granted));
-        Some((limit - experience.habits().lost_on(Day::of(now_ms))).max(0.0))
-    }
-
-    /// What a guess may spend that the user comes to with the chance `reached`, as one of `many` that run at the same
-    /// time.
-    fn allow(
-        &self,
-        experience: &Experience,
-        guess: Guess<'_>,
-        reached: f64,
-        many: u32,
+        beside: Beside,
         now_ms: u64,
     ) -> Result<Allowance, SkipReason> {
         self.check_text(guess.text)?;
-        let chance = reached * experience.chance(guess.said);
+        let chance = experience.chance(guess.said);
         let Some(left) = self.left_today(experience, now_ms) else {
-            let is_likely = self.mode == Mode::Always || FREE_FROM * reached <= chance;
+            let is_likely = self.mode == Mode::Always || FREE_FROM <= chance;
             let unlikely = SkipReason::Unlikely { chance, from: FREE_FROM };
             return if is_likely { Ok(Allowance::default()) } else { Err(unlikely) };
         };
         let question = experience.tariff().estimate(experience.question_cost());
-        let left = left / f64::from(many) - question;
+        let kept = if beside.has_others { 2.0 } else { 1.0 };
+        let left = (left - beside.promised) / kept - question;
         if left <= LEAST_RUN * question {
             return Err(SkipReason::Limit { limit: self.limit });
         }
@@ -200,6 +187,16 @@ impl Policy {
             return Err(SkipReason::NotWorthIt { worth, costs });
         }
         Ok(Allowance { cost: Some(experience.tariff().limit(worth.min(left))) })
+    }
+
+    /// What is left of what questions and work that nobody takes may cost today, in money; `None` if the model costs
+    /// nothing.
+    pub fn left_today(&self, experience: &Experience, now_ms: u64) -> Option<f64> {
+        if experience.tariff().is_free() {
+            return None;
+        }
+        let limit = self.limit.units() * (1.0 + f64::from(experience.session().granted));
+        Some((limit - experience.habits().lost_on(Day::of(now_ms))).max(0.0))
     }
 
     /// What work may cost that is taken with this chance, in money.
@@ -232,6 +229,11 @@ impl Policy {
 }
 
 impl Allowance {
+    /// The most that the run may cost, in money.
+    pub fn money(&self) -> f64 {
+        self.cost.map_or(0.0, |limit| limit.most.units())
+    }
+
     /// The limits of a run under this allowance.
     #[must_use]
     pub fn under(&self, limits: Limits) -> Limits {

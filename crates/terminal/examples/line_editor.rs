@@ -138,6 +138,9 @@ impl Demo {
             | Action::Inserted
             | Action::Edited
             | Action::TurnGhost(GhostDirection::Next | GhostDirection::Previous)
+            | Action::ListSuggestions
+            | Action::Marked
+            | Action::TakeListed(_)
             | Action::DismissGhost
             | Action::ClosePopup
             | Action::Escape

@@ -1,7 +1,10 @@
+mod action;
+
 use std::borrow::Cow;
 
 use crossterm::event::{Event, KeyEvent};
 
+pub use self::action::{Action, Ghost, GhostDirection};
 use super::buffer::Buffer;
 use super::history::History;
 use super::keymap::{EditorCommand, KeyMap};
@@ -10,76 +13,6 @@ use super::popup::Popup;
 use super::revisions::Revisions;
 use super::size::Size;
 use super::vi::{Motion, Vi, ViStep};
-
-/// What an event means for the host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "the host draws, submits or ends by it"]
-pub enum Action {
-    /// Nothing changed.
-    None,
-    /// Text was typed or pasted. The ghost is gone until the host sets one that fits the text.
-    Inserted,
-    /// The buffer or the cursor changed in another way. If the buffer changed, the ghost is gone too.
-    Edited,
-    /// Enter: this text, which is never blank, left the buffer and is in the history.
-    Submit(String),
-    /// Up in an empty buffer while prompts wait: the host should take back the last of them.
-    EditQueued,
-    /// The last work is to be taken back.
-    TakeBack,
-    /// Tab, which accepts the suggestion: the ghost, or text that is already in the buffer. Nothing changed.
-    Tab,
-    /// The key that accepts the ghost in an empty buffer. Nothing changed.
-    TakeGhost,
-    /// The host should put the ghost into the buffer. The ghost stays until the host inserts its text or removes it.
-    InsertGhost,
-    /// The host should show the next or the previous ghost.
-    TurnGhost(GhostDirection),
-    /// Esc removed the ghost.
-    DismissGhost,
-    /// Esc closed the list of completions.
-    ClosePopup,
-    /// Esc, when the editor itself had nothing to end.
-    Escape,
-    /// The host should open the text in the user's editor.
-    Editor,
-    /// The host should change to the next mode.
-    NextMode,
-    /// The host should draw the screen again.
-    Redraw,
-    /// The host should suspend itself and return to the shell.
-    Suspend,
-    /// The host should open the whole conversation.
-    ReadAll,
-    /// The host should open what is new.
-    ReadNewest,
-    /// Ctrl-C with an empty buffer. (With text, Ctrl-C clears the buffer.)
-    Interrupt,
-    /// Ctrl-D with an empty buffer. (With text, Ctrl-D deletes.)
-    EndOfInput,
-    /// The terminal has this new size.
-    Resized(Size),
-}
-
-/// The direction in which the ghost is changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GhostDirection {
-    /// Alt-N, or Down if there is no line below.
-    Next,
-    /// Alt-P.
-    Previous,
-}
-
-/// Suggested text that can be accepted, shown behind what is typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ghost {
-    /// The part that is not typed yet.
-    pub rest: String,
-    /// The number of this ghost and how many there are, if there are several.
-    pub place: Option<(usize, usize)>,
-    /// Whether Enter in an empty buffer sends it. Otherwise only Tab accepts it.
-    pub by_enter: bool,
-}
 
 /// An editor for one or several lines, with a history of earlier lines and ghost text that can be accepted.
 #[derive(Debug, Clone, Default)]
@@ -109,18 +42,6 @@ struct HistorySearch {
     found: Option<usize>,
     /// The text of the buffer before the search.
     draft: String,
-}
-
-impl Ghost {
-    /// A ghost that is the only one.
-    pub fn only(rest: impl Into<String>) -> Self {
-        Self { rest: rest.into(), place: None, by_enter: false }
-    }
-
-    /// A prompt that is offered at the beginning. Enter sends it.
-    pub fn by_enter(rest: impl Into<String>) -> Self {
-        Self { by_enter: true, ..Self::only(rest) }
-    }
 }
 
 impl LineEditor {
@@ -253,6 +174,9 @@ impl LineEditor {
                     return Action::TakeGhost;
                 }
                 let Some(command) = self.keys.command(*key) else { return Action::None };
+                if let Some(action) = self.on_numbered(command) {
+                    return action;
+                }
                 match (self.search.take(), self.vi) {
                     (Some(search), _) => self.go_on_searching(search, command),
                     (None, Vi::Off) => self.apply(command),
@@ -305,6 +229,36 @@ impl LineEditor {
         }
         self.search = Some(search);
         Action::Edited
+    }
+
+    /// Handles a key for the numbered list. A key that does not concern it closes it, and does what else it does: then the
+    /// result is `None`.
+    fn on_numbered(&mut self, command: EditorCommand) -> Option<Action> {
+        let popup = self.popup.as_mut().filter(|popup| popup.is_numbered())?;
+        match command {
+            EditorCommand::Up | EditorCommand::PreviousGhost => popup.turn(false),
+            EditorCommand::Down | EditorCommand::NextGhost => popup.turn(true),
+            EditorCommand::Tab | EditorCommand::Enter => {
+                return Some(Action::TakeListed(popup.marked_place()));
+            }
+            EditorCommand::Insert(number @ '1'..='9') => {
+                let place = usize::from(number as u8 - b'1');
+                if place < popup.choices().len() {
+                    return Some(Action::TakeListed(place));
+                }
+                self.popup = None;
+                return None;
+            }
+            EditorCommand::Escape | EditorCommand::ListSuggestions => {
+                self.popup = None;
+                return Some(Action::ClosePopup);
+            }
+            _ => {
+                self.popup = None;
+                return None;
+            }
+        }
+        Some(Action::Marked)
     }
 
     /// Handles a key for the list below the prompt; `None` if the key does not concern the list.
@@ -417,6 +371,7 @@ impl LineEditor {
             EditorCommand::NextGhost | EditorCommand::PreviousGhost if self.ghost.is_none() => {
                 return Action::None;
             }
+            EditorCommand::ListSuggestions => return Action::ListSuggestions,
             EditorCommand::NextGhost => return Action::TurnGhost(GhostDirection::Next),
             EditorCommand::PreviousGhost => return Action::TurnGhost(GhostDirection::Previous),
             EditorCommand::Escape if self.ghost.take().is_some() => return Action::DismissGhost,
@@ -452,8 +407,8 @@ impl LineEditor {
             EditorCommand::Up => self.buffer.up() || self.recall_previous(),
             EditorCommand::Down => {
                 let moved = self.buffer.down() || self.recall_next();
-                if !moved && self.ghost.is_some() {
-                    return Action::TurnGhost(GhostDirection::Next);
+                if !moved && self.ghost.as_ref().is_some_and(|ghost| 0 < ghost.others) {
+                    return Action::ListSuggestions;
                 }
                 moved
             }
@@ -472,6 +427,7 @@ impl LineEditor {
             | EditorCommand::Escape
             | EditorCommand::NextGhost
             | EditorCommand::PreviousGhost
+            | EditorCommand::ListSuggestions
             | EditorCommand::Search
             | EditorCommand::Editor
             | EditorCommand::NextMode

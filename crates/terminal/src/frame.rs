@@ -77,7 +77,7 @@ pub fn render(editor: &LineEditor, view: &View) -> Frame {
 /// more.
 fn with_ghost(typed: &LineWrapper, ghost: &Ghost, key: Option<&str>, is_plain: bool) -> LineWrapper {
     let gap = if ghost.rest.starts_with(char::is_whitespace) { " " } else { "" };
-    let place = ghost.place.map(|(number, of)| format!(" {number}/{of}")).unwrap_or_default();
+    let others = if 0 < ghost.others { format!(" · {} more", ghost.others) } else { String::new() };
     let key = key.map(|key| format!("  [{key}]")).unwrap_or_default();
     let words: Vec<&str> = ghost.rest.split_whitespace().collect();
     let mut count = words.len();
@@ -86,9 +86,9 @@ fn with_ghost(typed: &LineWrapper, ghost: &Ghost, key: Option<&str>, is_plain: b
         let rest = words[..count].join(" ");
         let mut wrapper = typed.clone();
         if is_plain {
-            wrapper.push(&format!("{gap}[{rest}{more}]{key}{place}"), Style::Plain);
+            wrapper.push(&format!("{gap}[{rest}{more}]{key}{others}"), Style::Plain);
         } else {
-            wrapper.push(&format!("{gap}{rest}{more}{key}{place}"), Style::Dim);
+            wrapper.push(&format!("{gap}{rest}{more}{key}{others}"), Style::Dim);
         }
         if count <= 1 || wrapper.height() < typed.height() + MAX_GHOST_ROWS {
             return wrapper;

@@ -32,6 +32,7 @@ pub(super) enum EditorCommand {
     Undo,
     NextGhost,
     PreviousGhost,
+    ListSuggestions,
     Search,
     Editor,
     NextMode,
@@ -83,7 +84,7 @@ const UNDO_KEYS: &[&str] =
     if cfg!(windows) { &["ctrl-z", "ctrl-_", "ctrl-7"] } else { &["ctrl-_", "ctrl-7"] };
 
 /// All actions.
-pub(crate) const ACTIONS: [KeyAction; 32] = [
+pub(crate) const ACTIONS: [KeyAction; 33] = [
     action(
         "send",
         EditorCommand::Enter,
@@ -108,6 +109,12 @@ pub(crate) const ACTIONS: [KeyAction; 32] = [
     action("leave", EditorCommand::EndOfInput, &["ctrl-d"], "delete a character; in an empty prompt, leave"),
     action("next_suggestion", EditorCommand::NextGhost, &["alt-n"], "show the next of several suggestions"),
     action("previous_suggestion", EditorCommand::PreviousGhost, &["alt-p"], "show the one before"),
+    action(
+        "list_suggestions",
+        EditorCommand::ListSuggestions,
+        &["alt-down"],
+        "list all suggestions, with what ran ahead for each",
+    ),
     action("next_mode", EditorCommand::NextMode, &["shift-tab"], "change the mode: default, auto-edit, plan"),
     action("search", EditorCommand::Search, &["ctrl-r"], "search what was sent"),
     action("editor", EditorCommand::Editor, &["ctrl-g"], "edit the prompt in $VISUAL or $EDITOR"),
@@ -137,7 +144,7 @@ pub(crate) const ACTIONS: [KeyAction; 32] = [
         "down",
         EditorCommand::Down,
         &["down", "ctrl-n"],
-        "a line down, then what was sent after; then the next suggestion",
+        "a line down, then what was sent after; then the list of suggestions",
     ),
     action("word_left", EditorCommand::WordLeft, &["alt-b", "alt-left", "ctrl-left"], "a word to the left"),
     action(

@@ -32,12 +32,37 @@ pub struct Popup {
     choices: Vec<Choice>,
     marked: usize,
     is_moved: bool,
+    /// Whether each choice has a number, which is its key.
+    is_numbered: bool,
 }
 
 impl Popup {
     /// A list with the best choice first; `None` if there are no choices.
     pub fn new(from: usize, choices: Vec<Choice>) -> Option<Self> {
-        (!choices.is_empty()).then_some(Self { from, choices, marked: 0, is_moved: false })
+        let list = Self { from, choices, marked: 0, is_moved: false, is_numbered: false };
+        (!list.choices.is_empty()).then_some(list)
+    }
+
+    /// A list of at most nine choices, each of which has its number as a key and takes the place of the whole text. One of
+    /// them is marked.
+    pub fn numbered(choices: Vec<Choice>, marked: usize) -> Option<Self> {
+        let list = Self { from: 0, choices, marked, is_moved: true, is_numbered: true };
+        (marked < list.choices.len()).then_some(list)
+    }
+
+    /// Whether the choices have numbers.
+    pub fn is_numbered(&self) -> bool {
+        self.is_numbered
+    }
+
+    /// All choices, in order.
+    pub fn choices(&self) -> &[Choice] {
+        &self.choices
+    }
+
+    /// The place of the marked choice, from 0.
+    pub fn marked_place(&self) -> usize {
+        self.marked
     }
 
     /// The byte offset at which the text to be replaced begins.
@@ -79,9 +104,13 @@ impl Popup {
             let mut row = Row::default();
             let (mark, style) = if is_marked { ("> ", Style::Accent) } else { ("  ", Style::Plain) };
             row.push_span(mark, style);
+            if self.is_numbered {
+                row.push_span(&format!("{}  ", place + 1), style);
+            }
+            let begins = row.width;
             let left = usize::from(columns).saturating_sub(row.width);
             push(&mut row, &choice.label, left, style);
-            let at = 2 + widest + GAP;
+            let at = begins + widest + GAP;
             if !choice.words.is_empty() && at + GAP < usize::from(columns) && row.width < at {
                 row.push_span(&" ".repeat(at - row.width), Style::Plain);
                 let left = usize::from(columns) - at;

@@ -53,8 +53,6 @@ struct Settings {
     speculation: bool,
     #[serde(default = "one")]
     candidates: usize,
-    #[serde(default = "one")]
-    parallel: usize,
     #[serde(default = "yes")]
     attended: bool,
     #[serde(default)]
@@ -259,7 +257,6 @@ impl Conversing {
             suggestions: true,
             speculation: settings.speculation,
             candidates: settings.candidates,
-            parallel: settings.parallel,
             // Its users are not told what words took, so only the guess itself takes the work.
             matching: Matching::Off,
             attended: settings.attended,

@@ -230,7 +230,6 @@ impl Simulation<'_> {
             suggestions: self.scenario.mode != Mode::Off,
             speculation: true,
             candidates: 1,
-            parallel: 1,
             matching: Matching::Off,
             attended: true,
             titles: false,

@@ -42,14 +42,14 @@ impl Core {
             visible.as_str() == shown
                 && (visible.rest_after(&self.line).is_some() || visible.is_same_as(&self.line))
         };
-        if !self.controller.visible().is_some_and(is_seen) {
+        if !self.suggesting.controller.visible().is_some_and(is_seen) {
             return Err(ActionError::Stale);
         }
         if self.is_busy() {
             return Err(ActionError::Busy);
         }
-        let offered = self.controller.offered().cloned();
-        let effects = self.controller.handle(self.now.ms, Followup::accept(AcceptMethod::Tab));
+        let offered = self.suggesting.controller.offered().cloned();
+        let effects = self.suggesting.controller.handle(self.now.ms, Followup::accept(AcceptMethod::Tab));
         let is_taken = effects.iter().any(|effect| matches!(effect, FollowupEffect::Insert { .. }));
         self.apply_followup_effects(effects, offered.as_ref(), Outcome::Aborted);
         if !is_taken {
@@ -58,6 +58,21 @@ impl Core {
         self.line.clear();
         let offer = offered.and_then(|offered| self.take_offer(&offered, shown));
         self.send_with(shown, offer);
+        Ok(())
+    }
+
+    /// Takes one of the guesses, which its user has chosen from a list of them.
+    pub(crate) fn take_guess(&mut self, guess: &str) -> Result<(), ActionError> {
+        self.is_open()?;
+        if self.is_busy() {
+            return Err(ActionError::Busy);
+        }
+        let candidates = self.candidates().cloned().ok_or(ActionError::Stale)?;
+        let chosen = candidates.position(guess).ok_or(ActionError::Stale)?;
+        self.line.clear();
+        self.suggesting.passed = None;
+        let offer = self.take_offer_at(&candidates, chosen);
+        self.send_with(guess, offer);
         Ok(())
     }
 
@@ -236,11 +251,10 @@ impl Core {
         transcript.reword(speculation.note(), speculation.prompt(), &prompt);
         let guess = guess_of_other_words(&speculation, &prompt);
         let has_changes = !changes.is_empty() || git.is_some();
-        self.matched = guess.as_ref().filter(|_| ending == Ending::Completed).map(|_| MatchedWork {
-            id: speculation.id().to_owned(),
-            prompt: prompt.clone(),
-            has_changes,
-        });
+        self.suggesting.matched = guess
+            .as_ref()
+            .filter(|_| ending == Ending::Completed)
+            .map(|_| MatchedWork { id: speculation.id().to_owned(), prompt: prompt.clone(), has_changes });
         self.keep_changes(&speculation);
         self.note_work_of_turn(speculation.id());
         self.log.push(Item::Applied(Box::new(AppliedWork {

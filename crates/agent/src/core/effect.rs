@@ -107,6 +107,8 @@ pub(crate) enum Effect {
     ReadHabits,
     /// Sends [`Report::Wake`] at this time of the clock; a later effect of this kind replaces it.
     WakeAt(u64),
+    /// Sends [`Report::MarkedLong`] at this time of the clock; a later effect of this kind replaces it.
+    LookMarkedAt(u64),
 }
 
 impl Effect {
@@ -140,6 +142,7 @@ impl Effect {
             #[cfg(feature = "native")]
             Self::UseTools(_) => "use_tools",
             Self::WakeAt(_) => "wake_at",
+            Self::LookMarkedAt(_) => "look_marked_at",
         }
     }
 }
@@ -213,4 +216,5 @@ pub(crate) enum Report {
     HabitsRead(Habits),
     Trouble(String),
     Wake,
+    MarkedLong,
 }

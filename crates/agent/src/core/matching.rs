@@ -46,12 +46,15 @@ impl Core {
     pub(super) fn types_past(&self, event: &Followup) -> bool {
         let is_typing =
             matches!(event, Followup::Keystroke { .. } | Followup::Edited { .. } | Followup::Wake);
-        is_typing && self.options.matching != Matching::Off && !self.offers.is_empty() && !self.is_over
+        is_typing
+            && self.options.matching != Matching::Off
+            && !self.suggesting.offers.is_empty()
+            && !self.is_over
     }
 
     /// Gives up the suggestions past which the user typed, and their work.
     pub(super) fn close_passed(&mut self) {
-        if let Some(PassedSuggestions { candidates, outcome }) = self.passed.take() {
+        if let Some(PassedSuggestions { candidates, outcome }) = self.suggesting.passed.take() {
             self.close_offers(&candidates, outcome);
         }
     }
@@ -59,13 +62,15 @@ impl Core {
     /// Offers the suggestions past which the user typed once more, with their work, as soon as the line is empty again or
     /// is the beginning of one of them: until a prompt is sent nothing is decided.
     pub(super) fn offer_passed_again(&mut self, text: &str) {
-        let again = self.passed.take_if(|passed| passed.candidates.any_matches(text));
+        let again = self.suggesting.passed.take_if(|passed| passed.candidates.any_matches(text));
         let Some(PassedSuggestions { candidates, .. }) = again else { return };
         let request = RequestId(self.next_number());
         // They were on the screen before, so they are back at once.
         let came = self.now.ms.saturating_sub(Config::default().show_delay_ms);
         // Their work is there, so that it is not begun anew, as for suggestions that are new.
-        self.controller.handle(came, Followup::suggested(request, candidates.suggestions().clone()));
+        self.suggesting
+            .controller
+            .handle(came, Followup::suggested(request, candidates.suggestions().clone()));
         self.followup(Followup::Wake);
     }
 
@@ -73,7 +78,8 @@ impl Core {
     /// dropped.
     pub(super) fn take_matching_offer(&mut self, prompt: &str) -> Option<Offer> {
         let candidates = self.candidates()?.clone();
-        let has_work = |index: &usize| self.offers.get(*index).is_some_and(|offer| offer.work.is_some());
+        let has_work =
+            |index: &usize| self.suggesting.offers.get(*index).is_some_and(|offer| offer.work.is_some());
         let asks_for = |index: &usize| match (self.options.matching, &candidates.suggestions()[*index]) {
             (Matching::Off, _) => false,
             (Matching::Exact, suggestion) => Meaning::is_equal(suggestion.as_str(), prompt),
@@ -83,14 +89,18 @@ impl Core {
         let with_work = || all.clone().filter(has_work).find(asks_for);
         // A guess without work came true as well, and that is learned. The prompt is sent as it is.
         let chosen = candidates.position(prompt).or_else(with_work).or_else(|| all.clone().find(asks_for))?;
-        self.passed = None;
+        self.suggesting.passed = None;
         let taken = self.take_offer_at(&candidates, chosen);
         taken.map(|offer| by(offer, TakenBy::Typed))
     }
 
     /// The suggestions with their work, also if the user typed past them.
-    fn candidates(&self) -> Option<&Candidates> {
-        self.controller.offered().or(self.passed.as_ref().map(|passed| &passed.candidates))
+    pub(super) fn candidates(&self) -> Option<&Candidates> {
+        self.suggesting.controller.offered().or(self
+            .suggesting
+            .passed
+            .as_ref()
+            .map(|passed| &passed.candidates))
     }
 
     /// What this prompt adds to a guess whose work is there.
@@ -103,7 +113,7 @@ impl Core {
             return None;
         }
         let suggestions = self.candidates()?.suggestions();
-        let mut with_work = self.offers.iter().zip(suggestions.iter()).enumerate();
+        let mut with_work = self.suggesting.offers.iter().zip(suggestions.iter()).enumerate();
         with_work.find_map(|(index, (offer, guess))| {
             let is_ready = offer.work.as_ref()?.finished.is_some();
             let Match::Extends { end, at } = guess.compare(prompt) else { return None };
@@ -121,7 +131,7 @@ impl Core {
             return Err(ActionError::Stale);
         };
         self.line.clear();
-        self.passed = None;
+        self.suggesting.passed = None;
         let taken = self.take_offer_at(&candidates, index).map(|offer| by(offer, TakenBy::Extended));
         self.send_with(&same, taken);
         self.queue.push_back(rest);
@@ -139,7 +149,7 @@ impl Core {
 
     /// The work that was taken last because other words asked for it.
     pub(crate) fn matched(&self) -> Option<MatchedWork> {
-        self.matched.clone().filter(|_| matches!(self.activity, Activity::Idle) && !self.is_over)
+        self.suggesting.matched.clone().filter(|_| matches!(self.activity, Activity::Idle) && !self.is_over)
     }
 }
 

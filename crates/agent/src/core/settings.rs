@@ -127,23 +127,27 @@ impl Core {
 
     /// Asks for a suggestion, unless something goes on or one is there. Returns whether it asks.
     pub(crate) fn suggest_now(&mut self) -> bool {
-        if !self.is_over && !self.is_busy() && self.query.is_none() && self.offers.is_empty() {
+        if !self.is_over
+            && !self.is_busy()
+            && self.suggesting.query.is_none()
+            && self.suggesting.offers.is_empty()
+        {
             self.ask_for_suggestion();
         }
-        self.query.is_some()
+        self.suggesting.query.is_some()
     }
 
     /// Shows a suggestion that the host gives.
     pub(crate) fn offer(&mut self, suggestion: Suggestion) {
-        if self.is_over || self.is_busy() || !self.controller.is_enabled() {
+        if self.is_over || self.is_busy() || !self.suggesting.controller.is_enabled() {
             return;
         }
         self.forget_suggestion();
         let (request, id) = (self.next_request(), self.next_id());
-        self.pending = vec![Offer { id, work: None }];
-        self.is_offered_by_host = true;
+        self.suggesting.pending = vec![Offer::new(id)];
+        self.suggesting.is_offered_by_host = true;
         self.followup(Followup::suggested(request, Suggestions::from(suggestion)));
-        self.is_offered_by_host = false;
+        self.suggesting.is_offered_by_host = false;
         self.close_pending();
     }
 
@@ -158,7 +162,7 @@ impl Core {
 
     pub(crate) fn set_speculation(&mut self, runs: bool) {
         self.options.speculation = runs;
-        if !runs && self.offers.iter().any(|offer| offer.work.is_some()) {
+        if !runs && self.suggesting.offers.iter().any(|offer| offer.work.is_some()) {
             self.forget_suggestion();
         }
     }
@@ -286,7 +290,7 @@ impl Core {
         {
             return Some(ChangeSource::Running(taken.speculation.clone()));
         }
-        let mut offered = self.offers.iter().filter_map(|offer| offer.work.as_ref());
+        let mut offered = self.suggesting.offers.iter().filter_map(|offer| offer.work.as_ref());
         if let Some(work) = offered.find(|work| work.speculation.id() == id) {
             return Some(ChangeSource::Running(work.speculation.clone()));
         }

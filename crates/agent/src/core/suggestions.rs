@@ -3,22 +3,62 @@
 use std::sync::Arc;
 
 use headstart_budget::ledger::Outcome;
-use headstart_budget::policy::Guess;
+use headstart_budget::policy::{Allowance, Beside, Guess};
 use headstart_budget::{
     QueryCost, QuerySuppression, RunMeter, outcome_when_given_up, outcome_when_passed_over,
 };
 use headstart_followup_state::{
-    Candidates, Effect as FollowupEffect, Effects, Event as Followup, MAX_CANDIDATES, RequestId, Suggestion,
-    Suggestions,
+    Candidates, Config, Effect as FollowupEffect, Effects, Event as Followup, FollowupController,
+    MAX_CANDIDATES, RequestId, Suggestion, Suggestions,
 };
 use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
 use headstart_speculation::{Event, Finished, Limits, Origin, Speculation, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
-use super::matching::PassedSuggestions;
+use super::matching::{MatchedWork, PassedSuggestions};
 use super::{Core, Effect};
 use crate::item::{Item, NoSuggestion};
 use crate::work::WorkAhead;
+
+/// How long a further suggestion is marked until its work begins: whoever only passes by it does not pay for it.
+const MARKED_FOR_MS: u64 = 300;
+
+/// What is known of the user's next prompt: the suggestions, the question for them, and their work.
+pub(super) struct Suggesting {
+    pub(super) controller: FollowupController,
+    pub(super) query: Option<SuggestionQuery>,
+    /// The offers for suggestions that the controller is about to be told.
+    pub(super) pending: Vec<Offer>,
+    /// The offers for the suggestions that the controller shows, in its order.
+    pub(super) offers: Vec<Offer>,
+    /// The suggestions behind the offers, if their user typed something else: the controller does not have them any
+    /// more, and their work stays until the prompt is sent, because it may ask for the same.
+    pub(super) passed: Option<PassedSuggestions>,
+    /// The work that was taken last because other words than its guess asked for it, until another prompt is sent.
+    pub(super) matched: Option<MatchedWork>,
+    /// The suggestion without work that the user has marked, by its id, and since when.
+    marked: Option<(String, u64)>,
+    /// The code of the reason why there is no suggestion.
+    pub(super) unsuggested: Option<String>,
+    /// Whether the host gave the suggestion on offer: nothing runs ahead for it.
+    pub(super) is_offered_by_host: bool,
+}
+
+impl Default for Suggesting {
+    fn default() -> Self {
+        Self {
+            controller: FollowupController::new(Config::default()),
+            query: None,
+            pending: Vec::new(),
+            offers: Vec::new(),
+            passed: None,
+            matched: None,
+            marked: None,
+            unsuggested: None,
+            is_offered_by_host: false,
+        }
+    }
+}
 
 /// What belongs to one suggestion besides its text, which the controller keeps.
 pub(super) struct Offer {
@@ -26,6 +66,14 @@ pub(super) struct Offer {
     pub(super) id: String,
     /// The work that runs ahead for the suggestion.
     pub(super) work: Option<WorkAhead>,
+    /// What its work may spend, if it was begun.
+    allowance: Option<Allowance>,
+}
+
+impl Offer {
+    pub(super) fn new(id: String) -> Self {
+        Self { id, work: None, allowance: None }
+    }
 }
 
 /// A question for the next suggestion that has no answer yet.
@@ -69,17 +117,17 @@ impl NoSuggestionCause {
 impl Core {
     /// Asks for a suggestion, unless the user is typing the next prompt already.
     pub(super) fn ask_for_suggestion(&mut self) {
-        if !self.controller.is_enabled() || self.is_typing() {
+        if !self.suggesting.controller.is_enabled() || self.is_typing() {
             return;
         }
         let guards = self.conversation.guards(self.mode() == ApprovalMode::Plan);
         if let Some(why) = guards.against(self.conversation.params(), &[]) {
-            self.unsuggested = Some(why.as_str().to_owned());
+            self.suggesting.unsuggested = Some(why.as_str().to_owned());
             return;
         }
         self.update_machine();
         if let Err(skip) = self.options.metering.ask_or_record(self.now.unix_ms) {
-            self.unsuggested = Some(skip.code().to_owned());
+            self.suggesting.unsuggested = Some(skip.code().to_owned());
             if self.options.metering.should_report(skip) {
                 self.log.push(Item::NoSuggestion(NoSuggestion::Skipped(skip)));
             }
@@ -88,7 +136,7 @@ impl Core {
         let left_out = self.conversation.left_out_ahead(&self.engine.background);
         self.options.metering.record_left_out(self.now.unix_ms, true, left_out);
         let request = self.next_request();
-        self.query = Some(SuggestionQuery { request, accepted: None });
+        self.suggesting.query = Some(SuggestionQuery { request, accepted: None });
         self.effects.push_back(Effect::AskSuggestion {
             request,
             params: Box::new(self.conversation.params().clone()),
@@ -100,12 +148,12 @@ impl Core {
 
     /// Waits for the suggestion after accepted work, which is there already or on its way.
     pub(super) fn await_next(&mut self, accepted: Speculation, meter: RunMeter) {
-        if !self.controller.is_enabled() {
+        if !self.suggesting.controller.is_enabled() {
             return self.drop_next(accepted, meter);
         }
         let request = self.next_request();
         self.effects.push_back(Effect::AwaitNext { request, accepted: accepted.clone() });
-        self.query = Some(SuggestionQuery { request, accepted: Some((accepted, meter)) });
+        self.suggesting.query = Some(SuggestionQuery { request, accepted: Some((accepted, meter)) });
     }
 
     pub(super) fn query_answered(
@@ -115,7 +163,7 @@ impl Core {
         answer: Result<Generated, Suppressed>,
         work_ms: u64,
     ) {
-        if self.query.take_if(|query| query.request == request).is_none() {
+        if self.suggesting.query.take_if(|query| query.request == request).is_none() {
             return;
         }
         self.mark_undone(undo_report);
@@ -141,7 +189,7 @@ impl Core {
         next: Option<Suggestions>,
         why_none: Option<SuppressionReason>,
     ) {
-        let Some(query) = self.query.take_if(|query| query.request == request) else { return };
+        let Some(query) = self.suggesting.query.take_if(|query| query.request == request) else { return };
         let Some((accepted, meter)) = query.accepted else { return };
         let cost = QueryCost { tokens: meter.spent_since(&accepted), ..QueryCost::default() };
         let none =
@@ -168,12 +216,12 @@ impl Core {
                 for (id, further) in ids.iter().zip(suggestions.iter()).skip(1) {
                     self.options.metering.record_candidate(unix_ms, id, further.into(), &ids[0]);
                 }
-                let offer = |(id, _)| Offer { id, work: None };
-                self.pending = ids.into_iter().zip(suggestions.iter()).map(offer).collect();
+                let offers = ids.into_iter().take(suggestions.len()).map(Offer::new);
+                self.suggesting.pending = offers.collect();
                 self.followup(Followup::suggested(request, suggestions));
             }
             Err(NoSuggestionCause { reason, error }) => {
-                self.unsuggested = Some(reason.clone());
+                self.suggesting.unsuggested = Some(reason.clone());
                 self.followup(Followup::Suppressed { request, reason });
                 let is_new = |error: &ModelError| self.options.metering.should_report_error(error);
                 if let Some(error) = error.filter(is_new) {
@@ -198,19 +246,19 @@ impl Core {
     /// Closes the suggestions for which the controller had no use: they came too late, or are the same as those that
     /// are there.
     pub(super) fn close_pending(&mut self) {
-        for unused in std::mem::take(&mut self.pending) {
+        for unused in std::mem::take(&mut self.suggesting.pending) {
             self.close_offer(unused, Outcome::Aborted);
         }
     }
 
     /// What becomes of the suggestion if the user does something else now.
     pub(super) fn outcome_if_left(&self) -> Outcome {
-        if self.controller.is_on_offer() { Outcome::Ignored } else { Outcome::Replaced }
+        if self.suggesting.controller.is_on_offer() { Outcome::Ignored } else { Outcome::Replaced }
     }
 
     /// Gives up the question for a suggestion. What its answer would have cost is not known.
     pub(super) fn drop_query(&mut self) {
-        let Some(query) = self.query.take() else { return };
+        let Some(query) = self.suggesting.query.take() else { return };
         self.effects.push_back(Effect::DropQuery);
         match query.accepted {
             Some((accepted, meter)) => self.drop_next(accepted, meter),
@@ -245,7 +293,7 @@ impl Core {
     /// Takes the suggestion with this index; the others are dropped.
     pub(super) fn take_offer_at(&mut self, offered: &Candidates, chosen: usize) -> Option<Offer> {
         let mut taken = None;
-        for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
+        for (index, offer) in std::mem::take(&mut self.suggesting.offers).into_iter().enumerate() {
             if index == chosen {
                 taken = Some(offer);
             } else {
@@ -257,7 +305,7 @@ impl Core {
 
     /// Drops the suggestions and the work behind them.
     pub(super) fn close_offers(&mut self, offered: &Candidates, outcome: Outcome) {
-        for (index, offer) in std::mem::take(&mut self.offers).into_iter().enumerate() {
+        for (index, offer) in std::mem::take(&mut self.suggesting.offers).into_iter().enumerate() {
             self.close_offer(offer, outcome_when_given_up(offered, index, outcome));
         }
     }
@@ -295,15 +343,15 @@ impl Core {
 
     /// Tells the controller of an event; suggestions that it drops get this outcome in the ledger.
     fn followup_as(&mut self, ms: u64, event: Followup, outcome: Outcome) {
-        let offered = self.controller.offered().cloned();
+        let offered = self.suggesting.controller.offered().cloned();
         let types_past = self.types_past(&event);
         if matches!(event, Followup::Clear | Followup::Enabled { .. } | Followup::Dismiss) {
             self.close_passed();
         }
-        let effects = self.controller.handle(ms, event);
+        let effects = self.suggesting.controller.handle(ms, event);
         if types_past && effects.contains(&FollowupEffect::AbandonSpeculation) {
             let candidates = offered.clone();
-            self.passed = candidates.map(|candidates| PassedSuggestions { candidates, outcome });
+            self.suggesting.passed = candidates.map(|candidates| PassedSuggestions { candidates, outcome });
         }
         self.apply_followup_effects(effects, offered.as_ref(), outcome);
     }
@@ -321,7 +369,7 @@ impl Core {
                 (FollowupEffect::Show { .. }, _) => self.options.metering.note_shown(),
                 (FollowupEffect::WakeAt { at }, _) => self.effects.push_back(Effect::WakeAt(at)),
                 (FollowupEffect::StartSpeculation { suggestions }, _) => self.start_ahead(&suggestions),
-                (FollowupEffect::AbandonSpeculation, Some(offered)) if self.passed.is_none() => {
+                (FollowupEffect::AbandonSpeculation, Some(offered)) if self.suggesting.passed.is_none() => {
                     self.close_offers(offered, outcome);
                 }
                 _ => {}
@@ -329,35 +377,72 @@ impl Core {
         }
     }
 
-    /// Runs the best of these suggestions ahead, as many as the user wants and the policy allows.
+    /// Runs the best of these suggestions ahead, if the policy allows it.
     fn start_ahead(&mut self, suggestions: &Suggestions) {
         self.close_passed();
-        self.offers = std::mem::take(&mut self.pending);
-        if !self.options.speculation || std::mem::take(&mut self.is_offered_by_host) {
+        self.suggesting.offers = std::mem::take(&mut self.suggesting.pending);
+        self.suggesting.marked = None;
+        if std::mem::take(&mut self.suggesting.is_offered_by_host) {
+            return;
+        }
+        self.start_work_for(0, suggestions.best());
+    }
+
+    /// Runs one of the suggestions ahead, beside those that run already, if the policy allows it.
+    fn start_work_for(&mut self, index: usize, suggestion: &Suggestion) {
+        if !self.options.speculation {
             return;
         }
         self.update_machine();
-        let offers = self.offers.iter().zip(suggestions.iter());
-        let guesses: Vec<_> =
-            offers.clone().map(|(offer, suggestion)| (offer.id.clone(), Guess::from(suggestion))).collect();
-        let answers = self.options.metering.allow_runs(self.now.unix_ms, &guesses, self.options.parallel);
+        let running = self.suggesting.offers.iter().filter_map(|offer| offer.allowance);
+        let waiting = self.suggesting.offers.iter().filter(|offer| offer.allowance.is_none()).count();
+        let beside =
+            Beside { promised: running.map(|allowance| allowance.money()).sum(), has_others: 1 < waiting };
+        let Some(offer) = self.suggesting.offers.get_mut(index) else { return };
+        let guess = Guess::from(suggestion);
+        let allowed = self.options.metering.allow_run(self.now.unix_ms, &offer.id, guess, beside);
+        let Some(allowance) = allowed else { return };
+        offer.allowance = Some(allowance);
         // Another model sees another amount at once, so the limit is not for it.
         let is_its_own = self.engine.background.shares_cache(self.conversation.params());
         let window = is_its_own.then(|| self.compaction.limit());
-        for ((offer, suggestion), answer) in offers.zip(answers) {
-            let Some(allowance) = answer else { continue };
-            self.effects.push_back(Effect::StartWork {
-                id: offer.id.clone(),
-                preface: self.conversation.preface(&self.undone),
-                prompt: suggestion.to_string(),
-                params: Box::new(self.conversation.params().clone()),
-                limits: allowance.under(Limits { window, ..self.engine.limits }),
-            });
+        self.effects.push_back(Effect::StartWork {
+            id: offer.id.clone(),
+            preface: self.conversation.preface(&self.undone),
+            prompt: suggestion.to_string(),
+            params: Box::new(self.conversation.params().clone()),
+            limits: allowance.under(Limits { window, ..self.engine.limits }),
+        });
+    }
+
+    /// Handles that the user looks at one of the suggestions, on the screen or in a list of them.
+    pub(crate) fn mark(&mut self, text: &str) {
+        let index = self.candidates().and_then(|candidates| candidates.position(text));
+        // Whether the best one runs was decided when it came.
+        let offer = index.filter(|index| 0 < *index).and_then(|index| self.suggesting.offers.get(index));
+        let marked = offer.filter(|offer| offer.allowance.is_none()).map(|offer| offer.id.clone());
+        if marked.as_ref() == self.suggesting.marked.as_ref().map(|(id, _)| id) {
+            return;
+        }
+        self.suggesting.marked = marked.map(|id| (id, self.now.ms));
+        if let Some((_, since)) = self.suggesting.marked {
+            self.effects.push_back(Effect::LookMarkedAt(since.saturating_add(MARKED_FOR_MS)));
+        }
+    }
+
+    /// Runs the marked suggestion ahead, if it has been marked for long enough.
+    pub(super) fn look_marked(&mut self) {
+        let is_due = |(_, since): &mut (String, u64)| since.saturating_add(MARKED_FOR_MS) <= self.now.ms;
+        let Some((id, _)) = self.suggesting.marked.take_if(is_due) else { return };
+        let Some(index) = self.suggesting.offers.iter().position(|offer| offer.id == id) else { return };
+        let suggestion = self.candidates().and_then(|all| all.suggestions().get(index)).cloned();
+        if let Some(suggestion) = suggestion {
+            self.start_work_for(index, &suggestion);
         }
     }
 
     pub(super) fn work_started(&mut self, speculation: Speculation) {
-        let offer = self.offers.iter_mut().find(|offer| offer.id == speculation.id());
+        let offer = self.suggesting.offers.iter_mut().find(|offer| offer.id == speculation.id());
         match offer {
             Some(offer) => offer.work = Some(WorkAhead::new(self.now.unix_ms, speculation)),
             // The suggestion of the work is gone by now. The work has cost nothing, because it was not polled before
@@ -377,7 +462,7 @@ impl Core {
             }
             _ => {
                 let toolbox = self.engine.toolbox.clone();
-                let mut offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
+                let mut offered = self.suggesting.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
                 if let Some(work) = offered.find(|work| work.speculation.id() == id) {
                     work.add_event(event, &toolbox);
                 }
@@ -388,7 +473,7 @@ impl Core {
     /// Writes down at once what a run that has ended cost, because the host may be killed before the user decides.
     pub(super) fn work_ended(&mut self, id: &str, finished: Arc<Finished>) {
         let (unix_ms, toolbox) = (self.now.unix_ms, self.engine.toolbox.clone());
-        let mut offered = self.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
+        let mut offered = self.suggesting.offers.iter_mut().filter_map(|offer| offer.work.as_mut());
         if let Some(work) = offered.find(|work| work.speculation.id() == id) {
             work.end(finished, &toolbox);
             if !work.meter.is_recorded() {
@@ -399,7 +484,7 @@ impl Core {
 
     pub(super) fn next_request(&mut self) -> RequestId {
         let request = RequestId(self.next_number());
-        self.unsuggested = None;
+        self.suggesting.unsuggested = None;
         self.followup(Followup::Requested { request });
         request
     }

@@ -25,7 +25,7 @@ impl Core {
         let params = self.conversation.params();
         let has_fast_model = !self.engine.background.shares_cache(params);
         let is_wanted = self.options.titles && self.session_file.title == TitleQuery::Wanted;
-        if !is_wanted || !has_fast_model || !self.controller.is_enabled() {
+        if !is_wanted || !has_fast_model || !self.suggesting.controller.is_enabled() {
             return;
         }
         self.update_machine();

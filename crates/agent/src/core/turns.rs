@@ -67,7 +67,7 @@ impl Core {
     /// Runs a prompt; `taken` is the suggestion that it was.
     pub(super) fn send_with(&mut self, prompt: &str, taken: Option<Offer>) {
         self.session_file.sent_at = self.now.unix_ms;
-        self.matched = None;
+        self.suggesting.matched = None;
         self.log.push(Item::Prompt { text: prompt.to_owned() });
         self.keep_prompt(prompt);
         self.begin_turn(prompt);

@@ -234,7 +234,6 @@ impl NativeOptions {
             suggestions: true,
             speculation: true,
             candidates: 1,
-            parallel: 1,
             matching: Matching::default(),
             titles: true,
             attended: self.attended,

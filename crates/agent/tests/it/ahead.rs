@@ -3,7 +3,9 @@
 
 use std::sync::atomic::Ordering;
 
-use headstart_agent::{ActionError, EditKind, Item, NotAppliedReason, Phase, Subject, UserAnswer};
+use headstart_agent::{
+    ActionError, EditKind, GuessView, Item, NotAppliedReason, Phase, Subject, UserAnswer, View,
+};
 use headstart_budget::policy::{Mode, SkipReason};
 use headstart_overlay_fs::{Choice, Keep};
 use headstart_tool_gate::{AheadWrites, ApprovalMode};
@@ -376,16 +378,36 @@ fn what_the_user_took_back_is_told_and_work_that_rests_on_it_is_not_taken() {
     assert!(told.contains("made.txt") && told.ends_with("read made.txt") && told.len() > 20, "{told}");
 }
 
-/// Several candidates run at once. The one on screen is taken, and the work for the others is dropped.
+/// The guess of a view that has this text.
+fn guess<'a>(view: &'a View, text: &str) -> &'a GuessView {
+    view.guesses.iter().find(|guess| guess.text == text).expect("the guess is there")
+}
+
+/// Another guess than the best one runs once its user has looked at it for 300 ms, beside the first.
 #[test]
-fn of_several_the_one_that_is_shown_is_taken_and_the_others_are_gone() {
-    let setting = HarnessOptions { candidates: 3, parallel: 2, ..HarnessOptions::default() };
+fn a_further_guess_runs_once_it_is_marked_for_a_moment_and_can_be_taken() {
+    let setting = HarnessOptions { candidates: 3, ..HarnessOptions::default() };
     let mut harness = Harness::with_suggestion(&setting, "edit a.txt|edit b.txt|edit c.txt");
-    assert_eq!(lock(&harness.model.ahead).len(), 4, "two run, each asks twice");
-    harness.agent.next_suggestion();
     let view = harness.settle();
-    assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some("edit b.txt"));
-    harness.agent.take("edit b.txt").unwrap();
+    assert!(guess(&view, "edit a.txt").ahead.is_some());
+    assert!(guess(&view, "edit b.txt").ahead.is_none(), "only the best one runs by itself");
+    harness.agent.mark("edit c.txt");
+    harness.advance(200);
+    harness.agent.mark("edit b.txt");
+    let view = harness.advance(299);
+    assert!(view.guesses[1..].iter().all(|guess| guess.ahead.is_none()), "nobody looked long enough");
+    let view = harness.advance(1);
+    assert!(guess(&view, "edit b.txt").ahead.is_some());
+    assert!(guess(&view, "edit c.txt").ahead.is_none(), "it was only passed by");
+    harness.agent.mark("edit b.txt");
+    harness.advance(1_000);
+    assert_eq!(lock(&harness.model.ahead).len(), 4, "two run once, each asks twice");
+    // A list opens over any line.
+    harness.agent.edited("something else", EditKind::Typed);
+    let view = harness.advance(5_000);
+    assert!(view.suggestion.is_none() && guess(&view, "edit b.txt").ahead.is_some());
+    assert_eq!(harness.agent.take_guess("edit x.txt"), Err(ActionError::Stale));
+    harness.agent.take_guess("edit b.txt").unwrap();
     harness.settle();
     assert_eq!((harness.file("a.txt"), harness.file("c.txt")), (None, None));
     assert!(harness.file("b.txt").is_some());
@@ -393,4 +415,39 @@ fn of_several_the_one_that_is_shown_is_taken_and_the_others_are_gone() {
     outcomes.sort();
     assert_eq!(outcomes.len(), 3, "{outcomes:?}");
     assert_eq!(outcomes.iter().filter(|outcome| *outcome == "accepted").count(), 1);
+}
+
+/// Whoever turns the suggestion on the screen looks at what comes, as in a list.
+#[test]
+fn a_further_suggestion_that_stays_on_the_screen_runs_too() {
+    let setting = HarnessOptions { candidates: 2, ..HarnessOptions::default() };
+    let mut harness = Harness::with_suggestion(&setting, "edit a.txt|edit b.txt");
+    harness.agent.next_suggestion();
+    assert!(harness.advance(299).ahead.is_none());
+    let view = harness.advance(1);
+    assert_eq!(view.suggestion.as_ref().map(|shown| shown.text.as_str()), Some("edit b.txt"));
+    assert!(view.ahead.is_some());
+    harness.agent.take("edit b.txt").unwrap();
+    harness.settle();
+    assert_eq!((harness.file("a.txt").is_some(), harness.file("b.txt").is_some()), (false, true));
+}
+
+/// A marked guess costs nothing where its chance does not allow it, nothing runs ahead at all, or it is gone.
+#[test]
+fn a_marked_guess_that_may_not_run_does_not() {
+    let setting = HarnessOptions { candidates: 2, ..HarnessOptions::default() };
+    let mut harness = Harness::with_suggestion(&setting, "edit a.txt|edit b.txt");
+    harness.agent.set_speculation(false);
+    harness.model.suggest("edit one.txt|edit two.txt");
+    harness.agent.suggest();
+    harness.advance(1_000);
+    harness.agent.mark("edit two.txt");
+    let view = harness.advance(1_000);
+    assert!(view.guesses.len() == 2 && view.guesses.iter().all(|guess| guess.ahead.is_none()));
+    harness.agent.set_speculation(true);
+    harness.agent.mark("edit one.txt");
+    harness.agent.mark("edit two.txt");
+    harness.agent.dismiss();
+    assert!(harness.advance(1_000).guesses.is_empty());
+    assert_eq!(harness.agent.take_guess("edit two.txt"), Err(ActionError::Stale));
 }

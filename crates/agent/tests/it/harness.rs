@@ -47,7 +47,6 @@ pub(crate) struct HarnessOptions {
     pub(crate) attended: bool,
     pub(crate) after_decline: AfterDecline,
     pub(crate) candidates: usize,
-    pub(crate) parallel: usize,
     pub(crate) matching: Matching,
     pub(crate) store_fails: bool,
     /// How the stores of the ledger and of the session behave.
@@ -95,7 +94,6 @@ impl Default for HarnessOptions {
             attended: true,
             after_decline: AfterDecline::Continue,
             candidates: 1,
-            parallel: 1,
             matching: Matching::default(),
             store_fails: false,
             ledger: StoreBehaviour::Works,
@@ -193,7 +191,6 @@ impl Harness {
             suggestions: true,
             speculation: true,
             candidates: options.candidates,
-            parallel: options.parallel,
             matching: options.matching,
             titles: true,
             attended: options.attended,

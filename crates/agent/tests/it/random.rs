@@ -191,7 +191,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
     #[test]
     fn what_is_promised_holds(acts in prop::collection::vec(action(), 1..60), candidates in 1..3_usize) {
-        let setting = HarnessOptions { candidates, parallel: candidates, ..HarnessOptions::default() };
+        let setting = HarnessOptions { candidates, ..HarnessOptions::default() };
         let mut user = User::new(&setting);
         for action in &acts {
             let was_off = user.is_off;

@@ -117,7 +117,7 @@ fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
         let mut metering = metering(mode);
         metering.set_machine(Some(SkipReason::Battery));
         assert_eq!(metering.ask_or_record(NOW), answer);
-        assert_eq!(metering.allow_runs(NOW, &[("a".to_owned(), GUESS)], 1)[0].is_some(), answer.is_ok());
+        assert_eq!(metering.allow_run(NOW, "a", GUESS, Beside::default()).is_some(), answer.is_ok());
         metering.set_machine(None);
         assert_eq!(metering.ask_or_record(NOW), Ok(()));
     }
@@ -127,7 +127,7 @@ fn a_machine_without_anything_to_spare_counts_in_auto_mode_only() {
 fn why_a_suggestion_did_not_run_stands_beside_what_became_of_it() {
     let mut metering = metering(Mode::Auto);
     metering.set_machine(Some(SkipReason::Load));
-    assert_eq!(metering.allow_runs(NOW, &[("a".to_owned(), GUESS)], 1), [None]);
+    assert_eq!(metering.allow_run(NOW, "a", GUESS, Beside::default()), None);
     metering.record_decision(NOW, "a", Outcome::Accepted);
     metering.record_decision(NOW, "a", Outcome::Accepted);
     let skip_codes: Vec<_> = written(&mut metering)

@@ -43,12 +43,6 @@ pub enum SkipReason {
         /// The chance that is needed.
         from: f64,
     },
-    /// Better candidates run already.
-    #[error("{most} better candidates run ahead already, and no more are to run at the same time")]
-    Enough {
-        /// How many may run at the same time.
-        most: usize,
-    },
     /// The machine that the model runs on is on battery; a host finds that out.
     #[error("the model runs on this machine, which is on battery power")]
     Battery,
@@ -68,7 +62,6 @@ impl SkipReason {
             Self::Limit { .. } => "limit",
             Self::NotWorthIt { .. } => "not_worth_it",
             Self::Unlikely { .. } => "unlikely",
-            Self::Enough { .. } => "enough",
             Self::Battery => "battery",
             Self::Load => "load",
         }

@@ -96,7 +96,9 @@ impl History {
 
     /// The code of the answer; `run` if it is yes.
     fn runs(&self, guess: Guess<'_>) -> &'static str {
-        self.policy.allow_run(&self.experience, guess, NOW).map_or_else(|skip| skip.code(), |_| "run")
+        self.policy
+            .allow_run(&self.experience, guess, Beside::default(), NOW)
+            .map_or_else(|skip| skip.code(), |_| "run")
     }
 
     fn in_mode(mut self, mode: Mode) -> Self {
@@ -106,7 +108,7 @@ impl History {
 
     /// What a run may cost, in money.
     fn most(&self, guess: Guess<'_>) -> f64 {
-        let allowance = self.policy.allow_run(&self.experience, guess, NOW).unwrap();
+        let allowance = self.policy.allow_run(&self.experience, guess, Beside::default(), NOW).unwrap();
         allowance.cost.unwrap().most.units()
     }
 }
@@ -270,8 +272,12 @@ fn a_day_may_cost_its_limit_and_what_is_taken_costs_nothing() {
 fn without_a_price_a_usual_one_counts() {
     let history = History::with(Tariff::new("m", Prices::default()), Policy::default());
     assert_near(history.clone().with_question(100_000).left(), 0.7);
-    let limit =
-        history.policy.allow_run(&history.experience, guess("fix it", 70), NOW).unwrap().cost.unwrap();
+    let limit = history
+        .policy
+        .allow_run(&history.experience, guess("fix it", 70), Beside::default(), NOW)
+        .unwrap()
+        .cost
+        .unwrap();
     assert_eq!(limit.price, Price { cache_write: Money::new(3.75).unwrap(), ..price(3.0, 0.3, 12.0) });
     assert_eq!(history.experience.tariff().money(1_000.0), None, "but it is not shown as one that is known");
 }
@@ -316,7 +322,12 @@ fn each_of_two_models_is_judged_by_what_it_costs_itself() {
     assert_eq!(paid.experience.tariff().money(1e6), Money::new(0.5));
     // A run is ended by the price of the model that runs it.
     let limit = with_free(&[]);
-    let limit = limit.policy.allow_run(&limit.experience, guess("fix it", 30), NOW).unwrap().cost.unwrap();
+    let limit = limit
+        .policy
+        .allow_run(&limit.experience, guess("fix it", 30), Beside::default(), NOW)
+        .unwrap()
+        .cost
+        .unwrap();
     assert_eq!(limit.price, price(0.5, 0.5, 1.0));
 }
 
@@ -330,7 +341,6 @@ fn every_hold_says_why_in_words_and_in_a_code() {
         SkipReason::Limit { limit: Money::new(1.0).unwrap() },
         SkipReason::NotWorthIt { worth: 0.081, costs: 0.32 },
         SkipReason::Unlikely { chance: 0.08, from: 0.25 },
-        SkipReason::Enough { most: 1 },
         SkipReason::Battery,
         SkipReason::Load,
     ];

@@ -40,7 +40,7 @@ Approval modes (--mode):
 Configuration, each layer over the one before:
   your file     $XDG_CONFIG_HOME/headstart/config.toml
                 model, fast_model, base_url, mode, deny, deny_defaults, suggestions, speculation;
-                candidates and parallel: how many suggestions at a time, and run ahead;
+                candidates: how many suggestions at a time, 3 at most;
                 at_boundary = \"commit\" or \"discard\": what becomes of work that needs consent; in
                 [requests] retries, connect_seconds, first_byte_seconds, idle_seconds,
                 stalled_seconds, cache_seconds; in [limits] turns, messages, tokens, staged_files,
@@ -75,7 +75,7 @@ Examples:
 pub(super) const CHAT: &str = "\
 Tab takes the grey suggestion and the work done ahead for it; in default mode you are asked once before anything is written. \
 Right puts it into the prompt to be edited, Esc dismisses it, typing something else drops the work. \
-With `candidates = 3` in your configuration Alt-N (or Down) and Alt-P turn to another suggestion.
+Where there are more suggestions, Down lists them, and 1, 2 or 3 takes one.
 
 Examples:
   headstart chat --model replay:demo           a recording, in a sample project of its own

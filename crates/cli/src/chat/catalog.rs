@@ -33,7 +33,7 @@ pub(super) const COMMANDS: [Entry; 25] = [
         ..entry("mode", "[MODE]", "what may run: plan, chat (no tools), default, auto-edit, yolo")
     },
     entry("go", "", "end plan mode: the plan is carried out in default mode"),
-    entry("model", "[NAME]", "who answers: provider and name, as anthropic:NAME"),
+    entry("model", "[NAME]", "who answers, as anthropic:NAME; --fast NAME: who works ahead"),
     Entry {
         choices: &["off", "auto", "always", "more"],
         ..entry(
@@ -79,7 +79,8 @@ const MIN_WORDS: usize = 16;
 const KEYS: &str = "\
 Tab takes the suggestion and what ran ahead for it; in default mode you are asked before anything is written.
 Right puts it into the prompt to be edited, Enter sends the prompt, Esc dismisses the suggestion.
-Of several, Alt-N (or Down) shows the next, Alt-P the one before; typing narrows them.
+Of several, Down (or Alt-Down) lists all, with what ran; 1, 2, 3 or Enter takes one.
+Alt-N shows the next, Alt-P the one before; typing narrows them.
 A slash or an @ lists what could be meant: Tab takes the marked one, Up and Down move the mark, Esc closes the list.
 @FILE, @FOLDER/, @FILE:10-20, @rule:NAME, @diff, @codebase, @https://… and @SERVER:URI (what a tool server has) go to the model with your prompt.
 Alt-Enter, or a backslash and Enter, begins a new line. Up and Down go through the prompts that were sent and begin with what is typed, Ctrl-R searches them.

@@ -14,6 +14,7 @@ mod costs;
 mod definitions;
 mod display;
 mod generated;
+mod guesses;
 mod handover;
 mod items;
 mod model;
@@ -376,10 +377,12 @@ impl Chat {
             })),
         };
         let ghost = view.suggestion.as_ref().and_then(|suggestion| {
-            let place = Some(suggestion.place).filter(|place| !place.is_only());
-            let place = place.map(|place| (place.number, place.of));
-            Some(Ghost { place, ..Ghost::only(suggestion.rest.clone()?) })
+            let others = suggestion.place.of.saturating_sub(1);
+            Some(Ghost { others, ..Ghost::only(suggestion.rest.clone()?) })
         });
+        self.update_guess_list(view, columns);
+        // What the list has is not shown twice.
+        let ghost = ghost.filter(|_| !self.lists_guesses());
         let first = self.initial_prompt.as_ref().filter(|_| self.editor.text().is_empty());
         let ghost = ghost.or_else(|| first.map(Ghost::by_enter));
         let is_answer =
@@ -444,7 +447,10 @@ impl Chat {
             Action::None | Action::Resized(_) => {}
             Action::Inserted => self.on_edited(EditKind::Typed),
             Action::Edited => self.on_edited(EditKind::Changed),
-            Action::ClosePopup => self.close_popup(),
+            Action::ClosePopup => {
+                self.agent.mark("");
+                self.close_popup();
+            }
             Action::Submit(text) if self.takes_inserted(&text) => {}
             Action::Submit(text) if self.is_rest_of_answer(&text) => self.agent.edited("", EditKind::Changed),
             Action::Submit(text) => self.on_submit(&text)?,
@@ -453,6 +459,9 @@ impl Chat {
             Action::Tab => self.on_tab(),
             Action::TakeGhost => self.take_suggestion(),
             Action::InsertGhost => self.insert_suggestion(),
+            Action::ListSuggestions => self.list_guesses(),
+            Action::Marked => self.mark_guess(),
+            Action::TakeListed(place) => self.take_listed(place),
             Action::TurnGhost(GhostDirection::Next) => self.agent.next_suggestion(),
             Action::TurnGhost(GhostDirection::Previous) => self.agent.previous_suggestion(),
             Action::DismissGhost if self.initial_prompt.take().is_some() => {}

@@ -96,7 +96,8 @@ impl Chat {
         let mode = mode.map(|mode| StatusItem { text: mode.to_owned(), is_marked: mode == "NORMAL" });
         let items = parts.filter_map(|part| self.status_item(*part, columns));
         let items = mode.into_iter().chain(items).collect();
-        let mut hints = self.take_hints(view).unwrap_or_default();
+        let of_list = || self.lists_guesses().then(|| vec!["Enter or its number takes one".to_owned()]);
+        let mut hints = self.take_hints(view).or_else(of_list).unwrap_or_default();
         hints.push("? keys".to_owned());
         // A question is answered by its own letters.
         hints.retain(|_| self.question.is_none());

@@ -3,7 +3,7 @@
 mod page;
 
 use headstart_budget::ledger::{Day, Entry, Figures, Kind, LedgerContents, Outcome, Statistics};
-use headstart_budget::policy::{Band, Experience, Guess, Habits, Mode, Policy, SkipReason};
+use headstart_budget::policy::{Band, Beside, Experience, Guess, Habits, Mode, Policy, SkipReason};
 use headstart_forked_query::Money;
 use headstart_machine::config::{Config, Flags, background_name};
 use headstart_machine::context::Context;
@@ -171,7 +171,7 @@ impl StatisticsReport {
             policy,
             left_today: policy.left_today(&experience, now),
             asks: spared(policy.allow_question(&experience, now)),
-            runs: spared(policy.allow_run(&experience, GUESS, now).map(drop)),
+            runs: spared(policy.allow_run(&experience, GUESS, Beside::default(), now).map(drop)),
             experience,
             unasked,
         }

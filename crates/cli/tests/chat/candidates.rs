@@ -12,6 +12,7 @@ const NEXT: &str = "\x1bn";
 const PREVIOUS: &str = "\x1bp";
 const DOWN: &str = "\x1b[B";
 const UP: &str = "\x1b[A";
+const ALT_DOWN: &str = "\x1b[1;3B";
 const EMPTY_THE_LINE: &str = "\x15";
 
 /// A project whose first turn says `First answer.` and then suggests three prompts. The work ahead stages a file.
@@ -33,7 +34,7 @@ fn configure(project: &Project, lines: &str) {
 fn start_chat(project: Project) -> Chat {
     let mut chat = project.chat("auto-edit");
     chat.send("begin\r");
-    chat.wait_for_row("> add tests  [Tab] 1/3");
+    chat.wait_for_row("> add tests  [Tab] · 2 more");
     chat.wait_for("ready · 1 file +1 -0");
     chat
 }
@@ -68,15 +69,15 @@ fn keys_turn_to_the_other_suggestions_round_and_round() {
     let mut chat = start_chat(project_with_three());
     let before = chat.project.session.tree();
     for (key, row) in [
-        (NEXT, "> commit this  [Tab] 2/3"),
-        (DOWN, "> Commit and push  [Tab] 3/3"),
-        (NEXT, "> add tests  [Tab] 1/3"),
-        (PREVIOUS, "> Commit and push  [Tab] 3/3"),
+        (NEXT, "> commit this  [Tab] · 2 more"),
+        (NEXT, "> Commit and push  [Tab] · 2 more"),
+        (NEXT, "> add tests  [Tab] · 2 more"),
+        (PREVIOUS, "> Commit and push  [Tab] · 2 more"),
         // The keys of the history still work.
         (UP, "> begin"),
-        (DOWN, "> Commit and push  [Tab] 3/3"),
-        (PREVIOUS, "> commit this  [Tab] 2/3"),
-        (PREVIOUS, "> add tests  [Tab] 1/3"),
+        (DOWN, "> Commit and push  [Tab] · 2 more"),
+        (PREVIOUS, "> commit this  [Tab] · 2 more"),
+        (PREVIOUS, "> add tests  [Tab] · 2 more"),
     ] {
         chat.send(key);
         chat.wait_for_row(row);
@@ -90,16 +91,56 @@ fn keys_turn_to_the_other_suggestions_round_and_round() {
 }
 
 #[test]
+fn down_lists_all_with_what_ran_and_one_key_takes_one() {
+    let mut chat = start_chat(project_with_three());
+    chat.send(DOWN);
+    chat.wait_for_row("> 1  add tests  ✓ ready · 1 file +1 -0");
+    chat.wait_for_row("  2  commit this");
+    chat.wait_for_row("  3  Commit and push");
+    // What is listed is not shown a second time.
+    chat.wait_for_row(">");
+    chat.send(UP);
+    chat.wait_for_row("> 3  Commit and push");
+    chat.send("\x1b");
+    chat.wait_for_row("> add tests  [Tab] · 2 more");
+    chat.send(DOWN);
+    chat.wait_for_row("> 1  add tests  ✓ ready · 1 file +1 -0");
+    chat.send("1");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    assert_eq!(outcomes(&chat), ["accepted", "aborted", "aborted"]);
+    chat.leave();
+}
+
+#[test]
+fn the_list_opens_over_other_words_which_can_be_called_back() {
+    let mut chat = start_chat(project_with_three());
+    chat.send("what about this");
+    chat.wait_for_row("> what about this");
+    chat.send(ALT_DOWN);
+    chat.wait_for_row("> 1  add tests  ✓ ready · 1 file +1 -0");
+    chat.send("\r");
+    chat.wait_for("of this was done ahead");
+    assert_eq!(chat.read("tests.txt").as_deref(), Some("tests\n"));
+    chat.send(UP);
+    chat.wait_for_row("> add tests");
+    chat.send(UP);
+    chat.wait_for_row("> what about this");
+    chat.send(EMPTY_THE_LINE);
+    chat.wait_for_row(">");
+    chat.leave();
+}
+
+#[test]
 fn another_one_than_the_best_is_taken_and_the_best_leaves_no_trace() {
     let mut chat = start_chat(project_with_three().says(0, "It is committed."));
     let before = chat.project.session.tree();
     chat.send(NEXT);
-    chat.wait_for_row("> commit this  [Tab] 2/3");
-    // The work ahead was done for another suggestion.
-    chat.wait_until_gone("✓ ready");
+    chat.wait_for_row("> commit this  [Tab] · 2 more");
+    // The work ahead was done for another suggestion; what stays on the screen for a moment runs too.
+    chat.wait_for("✓ ready · an answer of 3 words");
     chat.take();
     chat.wait_for("> commit this\nIt is committed.");
-    assert_eq!(chat.count("done ahead"), 0);
     assert_eq!(chat.project.session.tree(), before);
     assert_eq!(outcomes(&chat), ["replaced", "accepted", "aborted"]);
     chat.leave();
@@ -109,13 +150,13 @@ fn another_one_than_the_best_is_taken_and_the_best_leaves_no_trace() {
 fn typing_narrows_them_and_the_rest_of_one_shows() {
     let mut chat = start_chat(project_with_three());
     for (keys, row) in [
-        ("c", "> commit this  [Tab] 1/2"),
-        (DOWN, "> commit and push  [Tab] 2/2"),
-        ("omm", "> commit and push  [Tab] 2/2"),
-        (PREVIOUS, "> commit this  [Tab] 1/2"),
+        ("c", "> commit this  [Tab] · 1 more"),
+        (NEXT, "> commit and push  [Tab] · 1 more"),
+        ("omm", "> commit and push  [Tab] · 1 more"),
+        (PREVIOUS, "> commit this  [Tab] · 1 more"),
         ("it a", "> commit and push  [Tab]"),
-        ("\x7f\x7f\x7f\x7f\x7f\x7f", "> commit this  [Tab] 1/2"),
-        (EMPTY_THE_LINE, "> commit this  [Tab] 2/3"),
+        ("\x7f\x7f\x7f\x7f\x7f\x7f", "> commit this  [Tab] · 1 more"),
+        (EMPTY_THE_LINE, "> commit this  [Tab] · 2 more"),
         ("a", "> add tests  [Tab]"),
         ("dd ", "> add tests  [Tab]"),
     ] {
@@ -167,9 +208,9 @@ fn who_types_a_suggestion_to_its_end_takes_its_work() {
 #[test]
 fn what_none_begins_with_brings_all_of_them_back_once_it_is_deleted() {
     for (keys, row, again, expected) in [
-        ("x", "> x", "> add tests  [Tab] 1/3", ["aborted", "aborted", "aborted"]),
-        ("xy", "> xy", "> add tests  [Tab] 1/3", ["aborted", "aborted", "aborted"]),
-        ("commit thus", "> commit thus", "> add tests  [Tab] 1/3", ["aborted", "aborted", "aborted"]),
+        ("x", "> x", "> add tests  [Tab] · 2 more", ["aborted", "aborted", "aborted"]),
+        ("xy", "> xy", "> add tests  [Tab] · 2 more", ["aborted", "aborted", "aborted"]),
+        ("commit thus", "> commit thus", "> add tests  [Tab] · 2 more", ["aborted", "aborted", "aborted"]),
         ("\x1b", ">", ">", ["ignored", "aborted", "aborted"]),
     ] {
         let mut chat = start_chat(project_with_three());
@@ -194,10 +235,10 @@ fn a_command_and_a_prompt_that_is_sent_leave_nothing_half_typed_behind() {
     let mut chat = start_chat(project_with_three());
     // The beginning of a suggestion becomes a command.
     chat.send("c");
-    chat.wait_for_row("> commit this  [Tab] 1/2");
+    chat.wait_for_row("> commit this  [Tab] · 1 more");
     chat.send("\x01/diff \x0b\r");
     chat.wait_for("1 + tests");
-    chat.wait_for_row("> add tests  [Tab] 1/3");
+    chat.wait_for_row("> add tests  [Tab] · 2 more");
     chat.leave();
 }
 
@@ -221,33 +262,37 @@ fn one_query_is_one_query_in_the_ledger() {
 fn what_comes_after_accepted_work_comes_in_several_too() {
     let mut chat = start_chat(project_with_three().suggests("run the linter\npush it").says(60_000, "never"));
     chat.take();
-    chat.wait_for_row("> run the linter  [Tab] 1/2");
+    chat.wait_for_row("> run the linter  [Tab] · 1 more");
     chat.send(NEXT);
-    chat.wait_for_row("> push it  [Tab] 2/2");
+    chat.wait_for_row("> push it  [Tab] · 1 more");
     chat.leave();
 }
 
 #[test]
-fn by_default_there_is_one() {
-    let project = project_with_three();
-    configure(&project, "");
-    let mut chat = project.chat("auto-edit");
-    chat.send("begin\r");
-    chat.wait_for_row("> add tests  [Tab]");
-    chat.send(NEXT);
-    chat.send(DOWN);
-    chat.settle();
-    chat.wait_for_row("> add tests  [Tab]");
-    assert_eq!(lines(&chat, "suggestion").len(), 1);
-    chat.leave();
+fn by_default_there_are_up_to_three_and_a_setting_leaves_one() {
+    for (settings, row, number) in
+        [("", "> add tests  [Tab] · 2 more", 3), ("candidates = 1\n", "> add tests  [Tab]", 1)]
+    {
+        let project = project_with_three();
+        configure(&project, settings);
+        let mut chat = project.chat("auto-edit");
+        chat.send("begin\r");
+        chat.wait_for_row(row);
+        if number == 1 {
+            chat.send(NEXT);
+            chat.send(DOWN);
+            chat.settle();
+            chat.wait_for_row(row);
+        }
+        assert_eq!(lines(&chat, "suggestion").len(), number);
+        chat.leave();
+    }
 }
 
 #[test]
-fn a_narrow_terminal_holds_the_place_too() {
+fn a_narrow_terminal_holds_the_sign_too() {
     let mut chat = project_with_three().chat_in("auto-edit", 20, 24);
     chat.send("begin\r");
-    chat.wait_for("> add tests  [Tab] 1\n  /3");
-    chat.send(NEXT);
-    chat.wait_for("> commit this  [Tab]\n   2/3");
+    chat.wait_for("> add tests  [Tab] ·\n   2 more");
     chat.leave();
 }

@@ -301,7 +301,7 @@ fn a_dear_model_shows_something_and_then_says_once_why_it_rests() {
 fn the_users_request_comes_when_the_background_connection_is_closed() {
     for format in [Format::Ollama, Format::Chat] {
         let server = Server::start(format, 2_300);
-        let mut chat = chat(&server, format, "candidates = 1\nparallel = 3\n");
+        let mut chat = chat(&server, format, "candidates = 1\n");
         plain_turn(&mut chat, "first");
         for number in 0..3 {
             let prompt = format!("hang {number}");

@@ -226,13 +226,15 @@ fn two_that_run_ahead_at_the_same_time_see_nothing_of_each_other() {
     let project = with_server(project(), "").variable("OPENAI_API_KEY", "test");
     let settings = project.session.home().join(".config/headstart/config.toml");
     let servers = fs::read_to_string(&settings).unwrap();
-    let several = "candidates = 3\nparallel = 2\nbackground = 'always'\n[models.some-model]\nfree = false\n";
+    let several = "background = 'always'\n[models.some-model]\nfree = false\n";
     fs::write(&settings, format!("{several}{servers}")).unwrap();
     let arguments = ["chat", "--model", "openai:some-model", "--base-url", &url, "--mode", "auto-edit"];
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
     let before = chat.project.session.tree();
     chat.send("begin\r");
-    chat.wait_for("1 failed");
+    chat.wait_for("working · 1 file +1 -0");
+    // The second one runs once it is marked. The first goes on when both have written.
+    chat.send("\x1bn");
     let (all, changed) = &*read;
     let missing = |all: &mut BTreeMap<String, Vec<String>>| {
         ["write the tests", "commit this"].iter().any(|one| all.get(*one).is_none_or(|read| read.len() < 3))

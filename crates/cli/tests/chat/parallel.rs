@@ -1,4 +1,4 @@
-//! Holds how several suggestions run ahead at the same time. The server of these tests sees who asks and who hangs up.
+//! Holds how several suggestions run ahead at the same time, one of them because its user looked at it. The server of these tests sees who asks and who hangs up.
 
 #![expect(clippy::unwrap_used, reason = "what the server cannot do stops the test")]
 
@@ -125,23 +125,27 @@ fn piece(delta: &Value) -> String {
     format!("data: {chunk}\n\n")
 }
 
-/// A chat that shows three suggestions, two of which run ahead until they wait for the server.
+/// A chat that shows three suggestions, of which the first runs ahead by itself and the second because it was marked. Both
+/// wait for the server.
 fn two_run(server: &Server) -> Chat {
     let project = project().variable("OPENAI_API_KEY", "test");
     // Without `free = false`, a server on this machine would be asked for one suggestion at a time.
-    let settings = "candidates = 3\nparallel = 2\nbackground = 'always'\n[models.some-model]\nfree = false\n";
+    let settings = "background = 'always'\n[models.some-model]\nfree = false\n";
     project.session.write("home/.config/headstart/config.toml", settings);
     let arguments =
         ["chat", "--model", "openai:some-model", "--base-url", &server.url, "--mode", "auto-edit"];
     let mut chat = Chat::spawn(project, &arguments.map(str::to_owned), 72, 40);
     chat.send("begin\r");
-    chat.wait_for_row("> write the tests  [Tab] 1/3");
+    chat.wait_for_row("> write the tests  [Tab] · 2 more");
     chat.wait_for("working · 1 file +1 -0");
-    chat.send("\x1bn");
-    chat.wait_for_row("> commit this  [Tab] 2/3");
-    chat.wait_for("working · 1 file +1 -0");
-    chat.send("\x1bp");
-    chat.wait_for_row("> write the tests  [Tab] 1/3");
+    assert_eq!(server.requested_prompts(), ["begin", "write the tests"], "only the first runs by itself");
+    // The second one is marked, and runs.
+    chat.send("\x1b[B");
+    chat.wait_for_row("> 1  write the tests  working · 1 file +1 -0");
+    chat.send("\x1b[B");
+    chat.wait_for_row("> 2  commit this      working · 1 file +1 -0");
+    chat.send("\x1b");
+    chat.wait_for_row("> write the tests  [Tab] · 2 more");
     assert_eq!(
         server.requested_prompts(),
         ["begin", "commit this", "write the tests"],
@@ -185,7 +189,8 @@ fn taking_one_hangs_up_on_the_other_and_leaves_nothing_of_it() {
     assert_eq!(chat.read("write-the-tests.txt").as_deref(), Some("made\n"));
     assert_eq!(chat.read("commit-this.txt"), None);
     let change = row(["change", "completed", "joined"]);
-    let commit = row(["commit", "aborted", "replaced"]);
+    // It was in the list, and never on offer in the prompt.
+    let commit = row(["commit", "aborted", "aborted"]);
     // The next suggestion may already be running; it has no outcome.
     let decided =
         || ledger_outcomes(&chat).into_iter().filter(|[.., outcome]| !outcome.is_empty()).collect::<Vec<_>>();

@@ -127,7 +127,7 @@ fn a_program_reads_every_figure() {
     {"type":"damaged","file":"/home/.codex/sessions/torn.jsonl","line":2,"message":"EOF while parsing a value at column 8"}
     {"type":"damaged","file":"/home/.codex/sessions/torn.jsonl","line":3,"message":"has no end: whoever wrote it was stopped"}
     {"type":"found","files":2,"prompts":5,"afterATurn":4}
-    {"type":"plan","requests":4,"tooEarly":0,"model":"replay:/recording.json","candidates":1,"mostInputTokens":0,"mostOutputTokens":1200,"mostMoney":0.0}
+    {"type":"plan","requests":4,"tooEarly":0,"model":"replay:/recording.json","candidates":3,"mostInputTokens":0,"mostOutputTokens":1200,"mostMoney":0.0}
     {"type":"prompt","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","place":16,"at":[TIME],"kind":"verify","match":"exact","candidate":0,"suppressed":null,"waitedMs":60000,"turnMs":40000,"aheadMs":40000,"tookMs":0,"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12}
     {"type":"prompt","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","place":20,"at":[TIME],"kind":"commit","match":"same","candidate":0,"suppressed":null,"waitedMs":90000,"turnMs":20000,"aheadMs":20000,"tookMs":0,"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12}
     {"type":"prompt","file":"/home/.codex/sessions/2026/03/01/rollout-2026-03-01T12-00-00-0a1b.jsonl","place":24,"at":[TIME],"kind":"explain","match":"none","candidate":null,"suppressed":null,"waitedMs":7200000,"turnMs":12000,"aheadMs":12000,"tookMs":0,"inputTokens":9000,"cachedInputTokens":3000,"outputTokens":12}
@@ -270,7 +270,7 @@ fn what_cannot_be_read_is_named_and_costs_nothing_else() {
     insta::assert_snapshot!(without_estimate(&outcome.to_string()), @r#"
     $ headstart evaluate /home --model replay:/recording.json --dry-run
     1 session file (1 of Qwen Code): 5 prompts, 4 of them after a finished turn
-    4 requests to replay:/recording.json:
+    4 requests to replay:/recording.json, up to 3 suggestions each:
     at most about [N] tokens read and 1,200 written, which cost nothing
     [stderr] skipped: /home/.qwen/projects/p/chats/bytes.jsonl: holds no session of a format that is known here
     [stderr] skipped: /home/.qwen/projects/p/chats/empty.jsonl: holds no session of a format that is known here

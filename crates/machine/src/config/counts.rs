@@ -9,8 +9,6 @@ use super::Config;
 pub(super) enum CountField {
     /// How many suggestions are requested at a time.
     Candidates,
-    /// How many suggestions run ahead at the same time.
-    Parallel,
     /// How many entries of the conversation are sent to a separate model for background work.
     ForkEntries,
     /// How full the model's window must be, in percent, before a conversation is compacted.
@@ -22,7 +20,6 @@ impl CountField {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Candidates => "candidates",
-            Self::Parallel => "parallel",
             Self::ForkEntries => "fork_entries",
             Self::CompactAt => "compact_at",
         }
@@ -31,7 +28,6 @@ impl CountField {
     pub(super) fn of(self, config: &mut Config) -> &mut usize {
         match self {
             Self::Candidates => &mut config.candidates,
-            Self::Parallel => &mut config.parallel,
             Self::ForkEntries => &mut config.fork_entries,
             Self::CompactAt => &mut config.compact_at,
         }
@@ -40,7 +36,7 @@ impl CountField {
     /// The allowed values.
     pub(super) const fn range(self) -> RangeInclusive<usize> {
         match self {
-            Self::Candidates | Self::Parallel => 1..=MAX_CANDIDATES,
+            Self::Candidates => 1..=MAX_CANDIDATES,
             Self::ForkEntries => 4..=10_000,
             // Above the range no room would be left for the answer, and below it nothing of the conversation.
             Self::CompactAt => 40..=95,

@@ -68,7 +68,6 @@ struct Fields {
     status: Option<Spanned<Vec<Spanned<String>>>>,
     keys: BTreeMap<String, Spanned<Vec<Spanned<String>>>>,
     candidates: Option<Spanned<usize>>,
-    parallel: Option<Spanned<usize>>,
     fork_entries: Option<Spanned<usize>>,
     compact_at: Option<Spanned<usize>>,
     background: Option<Spanned<String>>,
@@ -257,7 +256,6 @@ impl File {
     pub(super) fn counts(&self) -> Result<Vec<(CountField, Located<usize>)>, CliError> {
         let all = [
             (CountField::Candidates, &self.fields.candidates),
-            (CountField::Parallel, &self.fields.parallel),
             (CountField::ForkEntries, &self.fields.fork_entries),
             (CountField::CompactAt, &self.fields.compact_at),
         ];

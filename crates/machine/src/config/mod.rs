@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use headstart_agent::{AfterDecline, Matching};
 use headstart_budget::policy::Policy;
 use headstart_context::Window;
+use headstart_followup_state::MAX_CANDIDATES;
 use headstart_forked_query::ForkLimits;
 use headstart_speculation::{AtBoundary, Limits, Staging};
 use headstart_tool_gate::{
@@ -122,8 +123,6 @@ pub struct Config {
     pub screen: ScreenConfig,
     /// How many suggestions are requested at a time.
     pub candidates: usize,
-    /// How many of them run ahead at the same time.
-    pub parallel: usize,
     /// How many entries of the conversation are sent to a separate model for background work.
     pub fork_entries: usize,
     /// How full the model's window must be, in percent, before a conversation is compacted.
@@ -288,8 +287,7 @@ impl Default for Config {
             tab: TabKey::default(),
             matching: Matching::default(),
             screen: ScreenConfig::default(),
-            candidates: 1,
-            parallel: 1,
+            candidates: MAX_CANDIDATES,
             fork_entries: ForkLimits::default().entries,
             compact_at: usize::from(Window::default().compact_at),
             limits: Limits::default(),

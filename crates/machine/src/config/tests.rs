@@ -255,16 +255,13 @@ fn the_user_says_how_long_a_provider_is_waited_for() {
 
 #[test]
 fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it() {
-    let counts = |user: &str, project: &str| {
-        Case::new(user, project).load().map(|config| (config.candidates, config.parallel))
-    };
-    assert_eq!(counts("", ""), Ok((1, 1)));
-    assert_eq!(counts("candidates = 3\nparallel = 2", ""), Ok((3, 2)));
+    let counts = |user: &str, project: &str| Case::new(user, project).load().map(|config| config.candidates);
+    assert_eq!((counts("", ""), counts("candidates = 1", "")), (Ok(3), Ok(1)));
     assert_eq!(Case::new("fork_entries = 12", "").load().map(|config| config.fork_entries), Ok(12));
     let compact_at =
         |user: &str, project: &str| Case::new(user, project).load().map(|config| config.compact_at);
     assert_eq!((compact_at("", ""), compact_at("compact_at = 60", "compact_at = 50")), (Ok(85), Ok(50)));
-    assert_eq!(counts("candidates = 3\nparallel = 2", "candidates = 2\nparallel = 1"), Ok((2, 1)));
+    assert_eq!(counts("", "candidates = 2"), Ok(2));
     let refused = [
         ("candidates = 0", "", "user/headstart/config.toml:1: candidates: must be from 1 to 3"),
         ("fork_entries = 3", "", "user/headstart/config.toml:1: fork_entries: must be from 4 to 10000"),
@@ -274,16 +271,10 @@ fn how_many_suggestions_there_are_is_the_users_and_a_project_can_only_lower_it()
             "compact_at = 90",
             "project/.headstart/config.toml:1: compact_at: a project can only lower this, and yours is 85",
         ),
-        ("\nparallel = 4", "", "user/headstart/config.toml:2: parallel: must be from 1 to 3"),
         (
-            "",
+            "candidates = 1",
             "candidates = 2",
             "project/.headstart/config.toml:1: candidates: a project can only lower this, and yours is 1",
-        ),
-        (
-            "parallel = 2",
-            "parallel = 3",
-            "project/.headstart/config.toml:1: parallel: a project can only lower",
         ),
     ];
     for (user, project, expected) in refused {

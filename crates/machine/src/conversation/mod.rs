@@ -26,7 +26,7 @@ use crate::{setup, tool_servers};
 pub use accounts::Accounts;
 pub use accounts::{AccountFiles, conversation_id};
 pub use committed_edits::CommittedEdits;
-pub use models::{LocalModelFlag, ModelChoice};
+pub use models::{LocalModelFlag, ModelChoice, SelectedModel};
 pub use session_storage::{SessionSelector, SessionStorage};
 pub use undo::{AskedUndo, UndoResult, take_back_last_turn, take_back_matched};
 pub use unwritten::{UnwrittenRecord, is_as_left};
@@ -130,7 +130,6 @@ impl Conversation {
             suggestions: settings.suggestions && shown_to.suggestions,
             speculation: settings.speculation,
             candidates: settings.candidates,
-            parallel: settings.parallel,
             matching: settings.matching,
             attended: shown_to.questions,
             titles: parts.titles,

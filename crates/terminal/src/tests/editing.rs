@@ -257,20 +257,51 @@ fn keys_turn_to_another_ghost() {
     let cases = [
         ("M-n", Action::TurnGhost(GhostDirection::Next)),
         ("M-p", Action::TurnGhost(GhostDirection::Previous)),
-        ("Down", Action::TurnGhost(GhostDirection::Next)),
-        ("^N", Action::TurnGhost(GhostDirection::Next)),
+        ("Down", Action::ListSuggestions),
+        ("^N", Action::ListSuggestions),
+        ("M-Down", Action::ListSuggestions),
         // These keys belong to the history.
         ("Up", Action::Edited),
         ("Up Down", Action::Edited),
         ("x M-n", Action::None),
         ("Esc M-n", Action::None),
         ("Esc Down", Action::None),
+        ("x M-Down", Action::ListSuggestions),
     ];
     for (script, action) in cases {
         let mut editor = LineEditor::new(vec!["older".to_owned()]);
-        editor.set_ghost(Some(Ghost::only("run the tests")));
+        editor.set_ghost(Some(Ghost { others: 2, ..Ghost::only("run the tests") }));
         assert_eq!(play(&mut editor, script), action, "{script}");
     }
+    let mut editor = LineEditor::default();
+    editor.set_ghost(Some(Ghost::only("run the tests")));
+    assert_eq!(play(&mut editor, "Down"), Action::None, "there is no other");
+}
+
+#[test]
+fn a_numbered_list_takes_its_keys_and_closes_for_every_other() {
+    let choice = |text: &str| Choice { label: text.to_owned(), text: text.to_owned(), ..Choice::default() };
+    let with_list = |script: &str| {
+        let mut editor = LineEditor::new(vec!["older".to_owned()]);
+        let _ = play(&mut editor, "say");
+        editor.set_popup(Popup::numbered(["a", "b", "c"].map(choice).to_vec(), 1));
+        let action = play(&mut editor, script);
+        (shown(&editor), editor.popup().map(|list| list.marked().text.clone()), action)
+    };
+    let is = |text: &str, marked: Option<&str>, action| (text.to_owned(), marked.map(str::to_owned), action);
+    assert_eq!(with_list("Down"), is("say‸", Some("c"), Action::Marked));
+    assert_eq!(with_list("Down Down"), is("say‸", Some("a"), Action::Marked));
+    assert_eq!(with_list("Up"), is("say‸", Some("a"), Action::Marked));
+    for (script, place) in [("Enter", 1), ("Tab", 1), ("Up Enter", 0), ("1", 0), ("3", 2)] {
+        assert_eq!(with_list(script).2, Action::TakeListed(place), "{script}");
+    }
+    for script in ["Esc", "M-Down"] {
+        assert_eq!(with_list(script), is("say‸", None, Action::ClosePopup), "{script}");
+    }
+    assert_eq!(with_list("4"), is("say4‸", None, Action::Inserted));
+    assert_eq!(with_list("x"), is("sayx‸", None, Action::Inserted));
+    assert_eq!(with_list("Left"), is("sa‸y", None, Action::Edited));
+    assert_eq!(Popup::numbered(vec![choice("a")], 1), None);
 }
 
 #[test]
@@ -349,6 +380,7 @@ fn any_event() -> impl Strategy<Value = Vec<Event>> {
         "M-f",
         "M-n",
         "M-p",
+        "M-Down",
         "x",
         "_",
     ];

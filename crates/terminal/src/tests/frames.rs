@@ -55,11 +55,11 @@ fn with_ghost(ghost: &str, view: &View) -> String {
     picture(&render(&editor, view), view.size.columns)
 }
 
-/// Draws the second of three ghosts behind what is typed.
+/// Draws one of three ghosts behind what is typed.
 fn with_rest(script: &str, rest: &str, view: &View) -> String {
     let mut editor = LineEditor::default();
     let _ = play(&mut editor, script);
-    editor.set_ghost(Some(Ghost { place: Some((2, 3)), ..Ghost::only(rest) }));
+    editor.set_ghost(Some(Ghost { others: 2, ..Ghost::only(rest) }));
     picture(&render(&editor, view), view.size.columns)
 }
 
@@ -169,6 +169,17 @@ fn popups() {
         let view = View { size: Size { columns, rows }, status: Some("ahead looking · 2 reads"), ..STYLED };
         picture(&render(&editor, &view), columns)
     };
+    let numbered = |columns| {
+        let mut editor = LineEditor::default();
+        let guess = |label: &str, words: &str| choice(label, words);
+        let guesses = vec![
+            guess("run the tests", "✓ ready · 41 passed"),
+            guess("commit this", ""),
+            guess("push", "looking"),
+        ];
+        editor.set_popup(Popup::numbered(guesses, 1));
+        picture(&render(&editor, &View { size: Size { columns, rows: 24 }, ..STYLED }), columns)
+    };
     let pictures = [
         ("40 columns", shown(commands(), "", 40, 24)),
         ("80 columns", shown(commands(), "Down", 80, 24)),
@@ -178,6 +189,8 @@ fn popups() {
         ("no room for a list", shown(paths(), "", 40, 5)),
         ("a narrow terminal", shown(commands(), "", 12, 24)),
         ("harmful", shown(harmful(), "", 40, 24)),
+        ("with numbers", numbered(80)),
+        ("with numbers, narrow", numbered(24)),
     ];
     hold("popups", &pictures);
 }

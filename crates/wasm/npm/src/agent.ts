@@ -39,7 +39,6 @@ export const AGENT: Fields<AgentOptions> = {
   price: "object",
   speculation: "boolean",
   candidates: "count",
-  parallel: "count",
   attended: "boolean",
   opening: "string",
   mentions: "object",
@@ -103,7 +102,7 @@ export class Agent implements Disposable {
 
   constructor(options: AgentOptions) {
     const plain = plainOptions("", options, AGENT);
-    const { opening, background, free, window, price, speculation, candidates, parallel, attended, system, restore, modelName } = plain;
+    const { opening, background, free, window, price, speculation, candidates, attended, system, restore, modelName } = plain;
     const sessions = store<SessionStore>("sessions", options.sessions);
     const ledger = store<LedgerStore>("ledger", options.ledger);
     this.#options = options;
@@ -117,7 +116,6 @@ export class Agent implements Disposable {
       model: { free, window, price },
       speculation,
       candidates,
-      parallel,
       attended,
       restore,
       ledger: ledger?.past,

@@ -100,8 +100,6 @@ export interface AgentOptions extends Omit<EngineOptions, "consent">, ModelFacts
   speculation?: boolean | undefined;
   /** How many suggestions are asked for, up to 3. Default: 1. */
   candidates?: number | undefined;
-  /** How many of them run at the same time. Default: 1. */
-  parallel?: number | undefined;
   /**
    * Whether somebody is there to answer questions. If not, a call that needs consent is declined. Default: somebody is.
    */

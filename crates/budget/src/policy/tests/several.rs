@@ -3,45 +3,42 @@ use proptest::test_runner::RngSeed;
 
 use super::*;
 
-/// The answer for each candidate: `run`, or the code of the reason against it.
-fn answers(history: &History, guesses: &[Guess<'_>], most: usize) -> Vec<&'static str> {
-    let answers = history.policy.allow_candidates(&history.experience, guesses, most, NOW);
-    answers.iter().map(|answer| answer.as_ref().map_or_else(SkipReason::code, |_| "run")).collect()
-}
-
 #[test]
-fn the_best_that_may_run_do_and_no_more_than_the_host_wants() {
-    let all = ["run the tests", "commit this", "add more tests"].map(|text| guess(text, 30));
-    let mixed = ["/clear", "run the tests", "delete all files", "commit this"].map(|text| guess(text, 30));
-    let cases: [(&[Guess<'_>], usize, &[&str]); 7] = [
-        (&all, 1, &["run", "enough", "enough"]),
-        (&all, 2, &["run", "run", "enough"]),
-        (&all, 3, &["run", "run", "run"]),
-        (&all, 0, &["enough", "enough", "enough"]),
-        (&mixed, 2, &["command", "run", "destructive", "run"]),
-        (&mixed[..1], 1, &["command"]),
-        (&[], 2, &[]),
-    ];
-    for (guesses, most, expected) in cases {
-        assert_eq!(answers(&History::new(), guesses, most), expected, "{guesses:?} {most}");
-        assert_eq!(
-            answers(&History::new().in_mode(Mode::Always), guesses, most),
-            expected,
-            "{guesses:?} {most}"
-        );
-    }
-    assert_eq!(answers(&History::new().in_mode(Mode::Off), &all, 3), ["off", "off", "off"]);
-}
-
-#[test]
-fn each_is_judged_by_its_own_chance() {
+fn a_guess_beside_another_is_judged_by_its_own_chance() {
     let dear = History::new().repeated(9, |history| history.with_run(70, 300_000, "aborted"));
-    let guesses = [guess("fix it", 30), guess("add tests", 90)];
     let dear = History { policy: Policy { limit: Money::new(99.0).unwrap(), ..Policy::default() }, ..dear };
     let slow = (0..20).fold(dear, |history, _| {
         history.line(&format!(r#"{{"type":"speculation","id":"s","at":{NOW},"model":"m","inputTokens":300000,"workMs":300000,"status":"completed"}}"#))
     });
-    assert_eq!(answers(&slow, &guesses, 2), ["not_worth_it", "run"]);
+    let answer = |text, said| {
+        slow.policy.allow_run(
+            &slow.experience,
+            guess(text, said),
+            Beside { promised: 0.5, has_others: false },
+            NOW,
+        )
+    };
+    assert_eq!(answer("fix it", 30).map_err(|skip| skip.code()).unwrap_err(), "not_worth_it");
+    assert!(answer("add tests", 90).is_ok());
+}
+
+/// The first of several does not take all that is left, so that one that its user marks can run beside it.
+#[test]
+fn half_of_what_is_left_is_kept_for_the_others() {
+    let history = History::new().in_mode(Mode::Always);
+    let run = |promised, has_others| {
+        history.policy.allow_run(
+            &history.experience,
+            guess("fix it", 70),
+            Beside { promised, has_others },
+            NOW,
+        )
+    };
+    assert_near(run(0.0, false).unwrap().money(), 1.0);
+    let first = run(0.0, true).unwrap().money();
+    assert_near(first, 0.5);
+    assert_near(run(first, true).unwrap().money(), 0.25);
+    assert_near(run(first, false).unwrap().money(), 0.5);
 }
 
 #[test]
@@ -74,20 +71,18 @@ proptest! {
         spent in 0_u64..900_000,
         asked in 0_u64..50_000,
         said in 20_u8..=100,
-        most in 0_usize..5,
         number in 0_usize..5,
         is_auto in any::<bool>(),
     ) {
         let mode = if is_auto { Mode::Auto } else { Mode::Always };
         let policy = Policy { mode, limit: Money::new(limit).unwrap(), ..Policy::default() };
         let history = History::with(tariff(), policy).with_run(30, spent, "replaced").with_question(asked);
-        let guesses = ["run the tests", "commit this", "add tests", "fix it", "explain it"];
-        let guesses = guesses.map(|text| guess(text, said));
-        let answers = policy.allow_candidates(&history.experience, &guesses[..number], most, NOW);
-        prop_assert_eq!(answers.len(), number);
-        let allowed: Vec<_> = answers.iter().flatten().collect();
-        prop_assert!(allowed.len() <= most);
-        let money: f64 = allowed.iter().map(|allowance| allowance.cost.unwrap().most.units()).sum();
-        prop_assert!(money <= history.left() + 1e-9, "{} {}", money, history.left());
+        let mut promised = 0.0;
+        for (at, text) in ["run the tests", "commit this", "add tests", "fix it", "explain it"].iter().take(number).enumerate() {
+            let beside = Beside { promised, has_others: at + 1 < number };
+            let answer = policy.allow_run(&history.experience, guess(text, said), beside, NOW);
+            promised += answer.map_or(0.0, |allowance| allowance.money());
+        }
+        prop_assert!(promised <= history.left() + 1e-9, "{} {}", promised, history.left());
     }
 }

@@ -143,7 +143,8 @@ impl SimulatedUser {
         }
         self.ask(&id, None);
         let taken = self.random.next() < chance;
-        let ran = self.policy.allow_run(&self.experience, guess("run the tests", 60), self.now);
+        let ran =
+            self.policy.allow_run(&self.experience, guess("run the tests", 60), Beside::default(), self.now);
         if let Ok(allowance) = ran {
             let (cost, is_whole) = self.run(&id, allowance);
             if taken {

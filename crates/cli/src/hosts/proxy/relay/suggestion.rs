@@ -2,7 +2,7 @@
 
 use headstart_budget::QueryCost;
 use headstart_budget::ledger::Outcome;
-use headstart_budget::policy::Guess;
+use headstart_budget::policy::{Beside, Guess};
 use headstart_followup_state::{Suggestion, filter};
 use headstart_forked_query::SuppressionReason;
 use headstart_machine::conversation::words;
@@ -155,9 +155,8 @@ impl Proxy {
         let guess = Guess::from(suggestion);
         project.metering.record_suggestion(now, &offered.id, Some(guess), cost, None);
         project.metering.note_shown();
-        let allowances = project.metering.allow_runs(now, &[(offered.id.clone(), guess)], 1);
-        let runs =
-            allowances.iter().any(Option::is_some) && project.speculation && !session.settings.is_planning();
+        let is_allowed = project.metering.allow_run(now, &offered.id, guess, Beside::default()).is_some();
+        let runs = is_allowed && project.speculation && !session.settings.is_planning();
         let time = project.most_ms;
         session.offer = Some(offered);
         if !runs || !self.may_fork() {
