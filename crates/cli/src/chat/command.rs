@@ -35,6 +35,8 @@ pub(super) enum SlashCommand {
     Go,
     /// Changes the model; without a name, shows the current one.
     Model(Option<String>),
+    /// Changes the model of the work ahead.
+    FastModel(String),
     Copy(CopySource),
     Cost,
     Stats,
@@ -102,6 +104,12 @@ pub(super) fn parse(line: &str) -> Option<Result<SlashCommand, String>> {
             (Some(server), None) if act == "login" => Ok(SlashCommand::LogIn(server)),
             (Some(server), None) => Ok(SlashCommand::LogOut(server)),
             _ => Err(format!("/mcp {act} takes the name of a tool server; /mcp lists them")),
+        });
+    }
+    if let ("model", Some("--fast")) = (name, argument) {
+        return Some(match (words.next(), words.next()) {
+            (Some(name), None) => Ok(SlashCommand::FastModel(name.to_owned())),
+            _ => Err("/model --fast takes the name of a model, as anthropic:NAME".to_owned()),
         });
     }
     if let (Some(argument), Some(extra), "mode" | "model" | "copy" | "background" | "theme" | "suggest") =
@@ -203,6 +211,7 @@ impl Chat {
                 self.display.say(&format!("the mode is {name}; /mode MODE chooses another"), Style::Dim)
             }
             SlashCommand::Model(name) => self.on_model(name.as_deref()),
+            SlashCommand::FastModel(name) => self.on_fast_model(name),
             SlashCommand::Copy(which) => self.copy(*which),
             SlashCommand::Cost => self.say_costs(),
             SlashCommand::Stats => self.say_statistics(),

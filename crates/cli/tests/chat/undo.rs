@@ -332,6 +332,39 @@ fn another_model_answers_from_now_on() {
 }
 
 #[test]
+fn another_model_does_the_work_ahead_from_now_on_and_stays_when_the_first_changes() {
+    let server = Server::start(vec![
+        says("I am the first."),
+        says("I am still the first."),
+        says("{\"guesses\": []}"),
+    ]);
+    let project = project().variable("OPENAI_API_KEY", "key");
+    let arguments = ["chat", "--model", "openai:one", "--base-url", &server.base_url, "--mode", "default"];
+    let arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    let mut chat = Chat::spawn(project, &arguments, 80, 30);
+    chat.send("begin\r");
+    chat.wait_for("I am the first.");
+    chat.send("/model --fast\r");
+    chat.wait_for("/model --fast takes the name of a model");
+    chat.send("/model --fast gemini:x\r");
+    chat.wait_for("the work ahead stays with its model: gemini:x needs a key");
+    chat.send("/model --fast openai:small\r");
+    chat.wait_for("openai:small does the work ahead from now on");
+    chat.send("/model\r");
+    chat.wait_for("openai:one answers, and openai:small the work ahead");
+    chat.send("and now?\r");
+    chat.wait_for("I am still the first.");
+    chat.wait_until("the fast model is asked", |_| 3 <= server.requests().len());
+    let asked: Vec<_> = server.requests().iter().map(|request| request.json()["model"].clone()).collect();
+    // After the turns it may be asked for a title as well as for a suggestion.
+    assert_eq!(asked[..2], ["one", "one"]);
+    assert!(asked[2..].iter().all(|name| name == "small"), "{asked:?}");
+    chat.send("/model --fast openai:one\r");
+    chat.wait_for("openai:one does the work ahead from now on");
+    chat.leave();
+}
+
+#[test]
 fn an_answer_is_copied_to_a_file_or_the_clipboard() {
     let answer = "Look:\n\n```sh\nls -l\n```\n\nThat is all.";
     let mut chat = project().says(0, "First.").says(0, answer).chat("plan");

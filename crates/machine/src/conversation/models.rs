@@ -34,9 +34,17 @@ pub struct ModelChoice {
 
 /// A model that was chosen and has not been asked anything yet.
 pub struct SelectedModel {
+    /// The model that answers.
     pub spec: ModelSpec,
     config: Config,
     models: Models,
+}
+
+impl SelectedModel {
+    /// The model of the work ahead, if it is another one.
+    pub fn fast(&self) -> Option<&ModelSpec> {
+        self.config.fast_model.as_ref()
+    }
 }
 
 impl ModelChoice {
@@ -81,6 +89,20 @@ impl ModelChoice {
         Ok(SelectedModel { spec, config, models })
     }
 
+    /// Opens a model by its name for the work ahead, beside the one that answers; the name of that one means itself. The
+    /// error says what is wrong with it.
+    pub fn open_fast(&self, answers: Option<&ModelSpec>, name: &str) -> Result<SelectedModel, String> {
+        if self.is_recorded {
+            return Err("--record keeps what one model says; begin another chat for another one".to_owned());
+        }
+        let spec = answers.or(self.config.model.as_ref()).cloned().ok_or("no model answers yet")?;
+        let fast: ModelSpec = name.parse().map_err(|error: CliError| error.to_string())?;
+        let mut config = self.with(&spec);
+        config.fast_model = (fast != spec).then_some(fast);
+        let models = Models::open(&config, &self.environment, None).map_err(|error| error.to_string())?;
+        Ok(SelectedModel { spec, config, models })
+    }
+
     /// Makes this model answer from now on.
     pub fn use_models(
         &mut self,
@@ -107,6 +129,7 @@ impl ModelChoice {
         parts.tool_refusals = Arc::clone(&models.tool_refusals);
         parts.model_name.clone_from(&models.main_name);
         self.waits = models.waits.clone();
+        self.config.fast_model.clone_from(&config.fast_model);
         self.opened.push(models);
         spec
     }
