@@ -4,7 +4,7 @@ use headstart_overlay_fs::{ContentHash, WorkspacePath};
 
 use crate::outline::{Lines, Outline};
 use crate::token::tokens;
-use crate::{Language, Symbol, SymbolKind, chunk};
+use crate::{Language, Query, Symbol, SymbolKind, chunk};
 
 /// The size in bytes above which only a file's path is indexed.
 pub const LARGEST_FILE: u64 = 1 << 20;
@@ -180,7 +180,12 @@ impl PathFields {
     pub(crate) fn of(path: &WorkspacePath, history: Field) -> Self {
         let text = String::from_utf8_lossy(path.as_bytes());
         let (folder, name) = text.rsplit_once('/').unwrap_or(("", &text));
-        Self { folder: Field::of(folder), name: Field::of(name), history }
+        let mut field = Field::of(name);
+        // Such a file is known by the name of its folder.
+        if ["mod", "__init__", "index"].contains(&name.split('.').next().unwrap_or_default()) {
+            field.add(folder.rsplit('/').next().unwrap_or_default());
+        }
+        Self { folder: Field::of(folder), name: field, history }
     }
 }
 
@@ -213,12 +218,21 @@ fn header(symbols: &[Symbol], first: u32, last: u32) -> Field {
     field
 }
 
-/// The definition under which a chunk is shown: the first that begins in it, otherwise the innermost around it.
-pub(crate) fn symbol_of(symbols: &[Symbol], first: u32, last: u32) -> Option<&Symbol> {
+/// The definition under which a chunk is shown: of those that begin in it the one whose name has most of the query's
+/// words, otherwise the innermost around it.
+pub(crate) fn symbol_of<'a>(
+    symbols: &'a [Symbol],
+    first: u32,
+    last: u32,
+    query: &Query,
+) -> Option<&'a Symbol> {
     let inside = |symbol: &&Symbol| first <= symbol.first && symbol.first <= last;
     let around = |symbol: &&Symbol| symbol.first < first && last <= symbol.last;
     let large = |symbol: &&Symbol| matches!(symbol.kind, SymbolKind::Constant | SymbolKind::Module);
-    let begins = symbols.iter().find(|symbol| inside(symbol) && symbol.defines() && !large(symbol));
+    let begins = || symbols.iter().filter(inside).filter(|symbol| symbol.defines());
+    let named = begins().rev().map(|symbol| (query.words_in(&symbol.name), symbol));
+    let named = named.filter(|(words, _)| 0.0 < *words).max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let begins = named.map(|(_, symbol)| symbol).or_else(|| begins().find(|symbol| !large(symbol)));
     begins.or_else(|| symbols.iter().rfind(around)).or_else(|| symbols.iter().find(inside))
 }
 
@@ -339,15 +353,18 @@ mod tests {
         }
     }
 
-    /// The name that is shown with a chunk is that of the first definition that begins in it, or else of the last one
-    /// before.
+    /// The name that is shown with a chunk is that of the definition in it that the query names, or else of the first
+    /// that begins in it, or of the last one before.
     #[test]
     fn a_chunk_is_shown_by_what_begins_in_it() {
         let text = "impl A {\n    fn one() {}\n    fn two() {}\n}\n";
         let symbols = crate::symbol::by_lines(text);
-        let shown = |first, last| symbol_of(&symbols, first, last).map(|it| it.name.as_str());
+        let asked = |text: &str| Query::parse(text, |_| false);
+        let named = symbol_of(&symbols, 1, 4, &asked("what is two")).map(|it| it.name.as_str());
+        assert_eq!(named, Some("two"));
+        let shown = |first, last| symbol_of(&symbols, first, last, &asked("x")).map(|it| it.name.as_str());
         assert_eq!(shown(1, 4), Some("one"));
         assert_eq!(shown(3, 4), Some("two"));
-        assert_eq!(shown(4, 4), Some("two"));
+        assert_eq!(shown(4, 4), Some("A"));
     }
 }

@@ -60,6 +60,7 @@
 mod catalogue;
 mod chunk;
 mod delta;
+mod excerpt;
 mod fields;
 mod index;
 mod language;
@@ -68,6 +69,7 @@ mod memory;
 mod outline;
 mod ports;
 mod query;
+mod role;
 mod score;
 mod search;
 #[cfg(feature = "static-embeddings")]
@@ -92,13 +94,11 @@ pub use memory::MemoryIndex;
 pub use ports::{Embedder, ModelFailure, ModelLocation, Reranker, is_for_judges, order_of, passage};
 pub use query::Query;
 pub use score::Weights;
-pub use search::{
-    Budget, Hit, MatchReason, Recent, names_definition, needs_translation, search, search_files,
-};
+pub use search::{Budget, Hit, MatchReason, Recent, names_definition, search, search_files};
 #[cfg(feature = "static-embeddings")]
 pub use static_vectors::StaticVectors;
 #[cfg(feature = "sqlite")]
-pub use store::{Applied, Entry, Stamp, Store, StoreLimits, VectorStatus, WithoutVectors};
+pub use store::{Applied, Entry, HistoryPlace, Stamp, Store, StoreLimits, VectorStatus, WithoutVectors};
 pub use symbol::{Symbol, SymbolKind};
 pub use token::{tokens, whole};
 #[cfg(feature = "sqlite")]

@@ -130,7 +130,8 @@ fn is_ruler(line: &str) -> bool {
     ruled || ["Section", "SECTION", "Part", "MARK:"].iter().any(|word| rest.starts_with(word))
 }
 
-fn is_comment(line: &str) -> bool {
+/// Whether a line is a comment or an attribute.
+pub(crate) fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     ["//", "#", "--", "/*", "*", ";", "@", "%"].iter().any(|start| line.starts_with(start))
 }

@@ -1,32 +1,33 @@
 //! Reads what a text searches for.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::token::{identifiers, is_cjk, tokens};
 use crate::{NearChunk, whole};
 
-/// Only this many bytes of a query are read.
-const LONGEST: usize = 8_000;
-/// The most different terms that are looked up.
-const MOST_TERMS: usize = 64;
+/// Only this many bytes of a query are read, and only this many different terms.
+const LONGEST: usize = 32_000;
+const MOST_READ: usize = 1_000;
+/// The most terms that are compared: those that tell most.
+pub(crate) const MOST_TERMS: usize = 64;
 /// The most names that are looked up among the definitions.
 const MOST_NAMES: usize = 8;
 
 /// Words that say nothing about what is searched for.
-const STOP_WORDS: [&str; 45] = [
+const STOP_WORDS: [&str; 61] = [
     "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "do", "does", "for",
     "from", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or",
     "our", "should", "so", "that", "the", "their", "there", "this", "to", "was", "we", "where", "which",
-    "with",
+    "with", "why", "what", "when", "who", "whose", "than", "then", "they", "them", "these", "those", "were",
+    "will", "would", "you", "your",
 ];
 
 /// Words around the name of a definition that is asked for.
-const AROUND_NAMES: [&str; 16] = [
-    "what", "when", "why", "who", "show", "find", "explain", "tell", "look", "up", "go", "locate", "please",
-    "code", "work", "works",
-];
+const AROUND_NAMES: [&str; 12] =
+    ["show", "find", "explain", "tell", "look", "up", "go", "locate", "please", "code", "work", "works"];
 
 /// Words that ask for a definition, so that the single remaining word is its name: "where is Empty defined".
 const DEFINING: [&str; 18] = [
@@ -50,15 +51,26 @@ const DEFINING: [&str; 18] = [
     "fn",
 ];
 
+/// The name of a definition, as it was written: `check`, `Session::check`, `session.check`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    /// What it is said to be in: a type, a module, a file.
+    pub(crate) within: Option<String>,
+}
+
 /// A parsed query: what is searched for, and where.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
     /// The terms and their weights.
     pub(crate) terms: Vec<(String, f32)>,
-    /// Names that may be those of definitions, as they were written.
-    pub(crate) names: Vec<String>,
+    /// Names that may be those of definitions.
+    pub(crate) names: Vec<Name>,
     /// Whether the query consists of names only.
     pub(crate) only_names: bool,
+    /// Whether it asks for tests, and for texts.
+    pub(crate) asks_for_tests: bool,
+    pub(crate) asks_for_texts: bool,
     /// Only files at or below this path are searched.
     pub(crate) folder: Option<WorkspacePath>,
     /// Only files with this extension are searched.
@@ -74,8 +86,15 @@ impl Query {
     /// tests" usually is none.
     pub fn parse(text: &str, is_there: impl Fn(&WorkspacePath) -> bool) -> Self {
         let mut query = Self::default();
-        let text = query.without_place(beginning(text), is_there);
-        query.read_words(&text);
+        let beginning = beginning(text).trim();
+        let title = beginning.lines().next().filter(|title| title.len() < beginning.len());
+        let title = title.map_or(0, |title| title.split_whitespace().map(|word| word.len() + 1).sum());
+        let text = query.without_place(beginning, is_there);
+        query.read_words(&text, title);
+        let asks = |words: &[&str]| words.iter().any(|word| query.terms().any(|term| term == whole(word)));
+        let asks_for_tests = asks(&["test", "spec", "fixture", "mock"]);
+        let wants_prose = asks(&["docs", "documentation", "readme", "guide", "tutorial", "changelog"]);
+        (query.asks_for_tests, query.asks_for_texts) = (asks_for_tests, wants_prose);
         query
     }
 
@@ -101,21 +120,33 @@ impl Query {
 
     /// The names of code in it, as they were written.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str)
-    }
-
-    /// Whether part of it is in a script without blanks between words: Chinese, Japanese, Korean.
-    pub fn is_foreign(&self) -> bool {
-        self.foreign_terms().next().is_some()
-    }
-
-    pub(crate) fn foreign_terms(&self) -> impl Iterator<Item = &str> {
-        self.terms().filter(|term| term.contains(is_cjk))
+        self.names.iter().map(|name| name.text.as_str())
     }
 
     /// The words, for looking them up by other means.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(|(term, _)| term.as_str())
+    }
+
+    /// The words in a text that the query asks for.
+    pub fn marks(&self, text: &str) -> Vec<Range<usize>> {
+        let mut marks = Vec::new();
+        identifiers(text, |run| {
+            let start = run.as_ptr() as usize - text.as_ptr() as usize;
+            if 0.0 < self.words_in(run) {
+                marks.push(start..start + run.len());
+            }
+        });
+        marks
+    }
+
+    /// How much of the query is in a text.
+    pub(crate) fn words_in(&self, name: &str) -> f32 {
+        let mut found = 0.0;
+        tokens(name, |token| {
+            found += self.terms.iter().find(|(term, _)| term == token).map_or(0.0, |(_, weight)| *weight);
+        });
+        found
     }
 
     /// Removes `in PATH` and `*.rs files`.
@@ -157,10 +188,13 @@ impl Query {
         rest.join(" ")
     }
 
-    fn read_words(&mut self, text: &str) {
+    /// The first `title` bytes are the title of a longer text, such as an issue's.
+    fn read_words(&mut self, text: &str, title: usize) {
         let mut terms = Terms::default();
-        let scope_end = scope_end(text);
-        let mut names: Vec<&str> = Vec::new();
+        let scope_end = scope_end(text).max(title);
+        let paths = qualified(text);
+        let mut names: Vec<(&str, Option<&str>)> =
+            paths.iter().map(|path| (path.name, Some(path.within))).collect();
         let mut only_names = true;
         // Words that could be a name according to the words around them.
         let (mut plain, mut asks_for_definition): (Vec<&str>, bool) = (Vec::new(), false);
@@ -174,7 +208,9 @@ impl Query {
                 let place = part_at + (run.as_ptr() as usize - part.as_ptr() as usize);
                 let scope = if place < scope_end { 1.5 } else { 1.0 };
                 let lower = run.to_lowercase();
-                let like_code = looks_like_code(run);
+                let is_call = text[place + run.len()..].starts_with("()");
+                let in_path = paths.iter().any(|path| path.bytes.contains(&place));
+                let like_code = in_path || is_call || looks_like_code(run);
                 if !in_backticks && !like_code {
                     if STOP_WORDS.contains(&lower.as_str()) {
                         terms.stopped.push(lower);
@@ -187,8 +223,8 @@ impl Query {
                         plain.push(run);
                     }
                 }
-                if in_backticks || like_code {
-                    names.push(run);
+                if !in_path && (in_backticks || like_code) {
+                    names.push((run, None));
                 }
                 let own = whole(run);
                 tokens(run, |token| {
@@ -207,22 +243,62 @@ impl Query {
             && names.is_empty()
             && asks_for_definition
         {
-            names.push(name);
+            names.push((name, None));
             only_names = true;
         }
         if names.is_empty()
             && let [word] = words[..]
         {
             // A single word is a name, whatever it looks like.
-            names.push(word.trim_matches(|sign: char| !sign.is_alphanumeric() && sign != '_'));
+            names.push((word.trim_matches(|sign: char| !sign.is_alphanumeric() && sign != '_'), None));
             only_names = true;
         }
         names.truncate(MOST_NAMES);
-        names.retain(|name| !name.is_empty() && !name.contains(is_cjk));
+        names.retain(|(name, _)| !name.is_empty() && !name.contains(is_cjk));
         self.only_names = only_names && !names.is_empty();
-        self.names = names.into_iter().map(str::to_owned).collect();
+        let name = |(text, within): (&str, Option<&str>)| Name {
+            text: text.to_owned(),
+            within: within.map(str::to_owned),
+        };
+        self.names = names.into_iter().map(name).collect();
         self.terms = terms.finish();
     }
+}
+
+/// A name with what it is in: `Session::check`, `session.check()`, `Session#check`.
+struct Path<'a> {
+    /// Where it is in the text.
+    bytes: Range<usize>,
+    within: &'a str,
+    name: &'a str,
+}
+
+/// The names that are written with what they are in. A dot only joins two of them where nothing else is asked for, or
+/// in backticks, because in a sentence it also ends file names and abbreviations.
+fn qualified(text: &str) -> Vec<Path<'_>> {
+    let is_alone = text.split_whitespace().nth(1).is_none();
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    identifiers(text, |run| {
+        let start = run.as_ptr() as usize - text.as_ptr() as usize;
+        runs.push(start..start + run.len());
+    });
+    let joins = |one: &Range<usize>, other: &Range<usize>| {
+        let in_backticks = text[..one.start].matches('`').count() % 2 == 1;
+        match &text[one.end..other.start] {
+            "::" | "->" | "#" => true,
+            "." => is_alone || in_backticks || text[other.end..].starts_with("()"),
+            _ => false,
+        }
+    };
+    let mut paths: Vec<Path<'_>> = Vec::new();
+    for pair in runs.windows(2).filter(|pair| joins(&pair[0], &pair[1])) {
+        let (within, name) = (&text[pair[0].clone()], &text[pair[1].clone()]);
+        match paths.last_mut().filter(|path| path.bytes.end == pair[0].end) {
+            Some(path) => *path = Path { bytes: path.bytes.start..pair[1].end, within, name },
+            None => paths.push(Path { bytes: pair[0].start..pair[1].end, within, name }),
+        }
+    }
+    paths
 }
 
 /// The beginning of a long text, without cutting a word.
@@ -248,7 +324,7 @@ impl Terms {
         if let Some(place) = self.places.get(token) {
             let (_, known) = &mut self.list[*place];
             *known = known.max(weight);
-        } else if self.list.len() < MOST_TERMS {
+        } else if self.list.len() < MOST_READ {
             self.places.insert(token.to_owned(), self.list.len());
             self.list.push((token.to_owned(), weight));
         }

@@ -1,15 +1,13 @@
 //! Finds the places that match a query best.
 
-mod foreign;
 mod fuse;
 mod hits;
 mod rank;
 
 use headstart_overlay_fs::{ContentHash, WorkspacePath};
 
-pub use self::foreign::needs_translation;
 use self::rank::Ranking;
-use crate::{IndexError, Query, View, Weights, whole};
+use crate::{IndexError, Query, Symbol, View, Weights, whole};
 
 /// How much an answer may contain.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,8 +45,10 @@ pub struct Hit {
     pub lines: (u32, u32),
     /// How well it matches; comparable within one answer.
     pub score: f32,
-    /// The definition that begins there, or that encloses it.
-    pub symbol: Option<String>,
+    /// The definition that was asked for, or that begins there, or that encloses it.
+    pub symbol: Option<Symbol>,
+    /// Whether that definition was asked for by its name, in this spelling.
+    pub is_asked: bool,
     /// The terms, the most important first.
     pub why: Vec<MatchReason>,
     /// The digest of the file when it was indexed: if its content has another digest now, the lines may not be right

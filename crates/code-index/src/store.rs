@@ -20,7 +20,7 @@ use crate::{Catalogue, IndexError};
 
 pub(crate) use self::read::StoreSnapshot;
 pub use self::vectors::{VectorStatus, WithoutVectors};
-pub use self::write::{Applied, Entry};
+pub use self::write::{Applied, Entry, HistoryPlace};
 
 /// How large an index on disk may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

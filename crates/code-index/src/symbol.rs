@@ -54,7 +54,7 @@ impl SymbolKind {
 }
 
 /// A definition in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symbol {
     /// The name as it is written.
     pub name: String,
@@ -150,21 +150,38 @@ const MODIFIERS: [&str; 32] = [
     "indirect",
 ];
 
-/// Definitions in a text without a grammar, judging by its lines: a keyword followed by a name.
+/// Definitions in a text without a grammar, judging by its lines: a keyword followed by a name. Each reaches to the
+/// last line that stands further to the right, and to what closes it.
 pub(crate) fn by_lines(text: &str) -> Vec<Symbol> {
     let mut found: Vec<Symbol> = Vec::new();
-    let mut end = 0;
+    // The definitions whose end is not known yet, the innermost last: the place in the list, the column.
+    let mut open: Vec<(usize, usize)> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
-        end = number;
-        if let Some((name, kind)) = definition(line) {
-            if let Some(before) = found.last_mut() {
-                before.last = before.last.max(number - 1);
+        let rest = line.trim();
+        if rest.is_empty() {
+            continue;
+        }
+        let column = line.len() - line.trim_start().len();
+        let closes = rest.starts_with(['}', ')', ']', '{']) || rest == "end" || rest.starts_with("end ");
+        // `) {` only ends what the definition takes.
+        let ends = !rest.ends_with(['{', '(', '[', ':', '=', ',']) && !rest.ends_with("->");
+        while let Some((at, of)) = open.last().copied().filter(|(_, of)| column <= *of) {
+            let closes = closes && column == of;
+            if closes {
+                found[at].last = number;
             }
+            if closes && !ends {
+                break;
+            }
+            open.pop();
+        }
+        for (at, _) in &open {
+            found[*at].last = number;
+        }
+        if let Some((name, kind)) = definition(line) {
+            open.push((found.len(), column));
             found.push(Symbol { name: name.to_owned(), kind, first: number, last: number });
         }
-    }
-    if let Some(last) = found.last_mut() {
-        last.last = end;
     }
     found
 }
@@ -221,11 +238,27 @@ mod tests {
         }
     }
 
-    /// Without a grammar the end of a definition is unknown, so a definition reaches to the next one.
+    /// Without a grammar the columns of the lines tell where a definition ends.
     #[test]
-    fn a_definition_reaches_to_the_next_one() {
-        let found = by_lines("fun a() {\n}\n\nfun b() {}\n");
-        let places: Vec<_> = found.iter().map(|it| (it.name.as_str(), it.first, it.last)).collect();
-        assert_eq!(places, [("a", 1, 3), ("b", 4, 4)]);
+    fn a_definition_reaches_to_what_closes_it() {
+        type Case = (&'static str, &'static [(&'static str, u32, u32)]);
+        let cases: [Case; 5] = [
+            ("fun a() {\n}\n\nfun b() {}\n", &[("a", 1, 2), ("b", 4, 4)]),
+            (
+                "class A\n{\n  fun b(\n    x: Int\n  ) {\n    x\n  }\n}\nval c = 1\n",
+                &[("A", 1, 8), ("b", 3, 7)],
+            ),
+            (
+                "class A\n  def b\n    1\n  end\n\n  def c\n  end\nend\nd\n",
+                &[("A", 1, 8), ("b", 2, 4), ("c", 6, 7)],
+            ),
+            ("def a(x):\n    x\n\n    y\n\nb = a(1)\n", &[("a", 1, 4)]),
+            ("fun a() = 1\nfun b() = 2\n", &[("a", 1, 1), ("b", 2, 2)]),
+        ];
+        for (text, expected) in cases {
+            let found = by_lines(text);
+            let places: Vec<_> = found.iter().map(|it| (it.name.as_str(), it.first, it.last)).collect();
+            assert_eq!(places, expected, "{text}");
+        }
     }
 }

@@ -86,7 +86,7 @@ fn answers(index: &dyn Snapshot, delta: &Delta) -> Vec<Value> {
                     "path": hit.path.as_str(),
                     "lines": hit.lines,
                     "score": (f64::from(hit.score) * 1e5).round() / 1e5,
-                    "symbol": hit.symbol,
+                    "symbol": hit.symbol.as_ref().map(|symbol| &symbol.name),
                 })
             };
             hits.iter().map(hit).collect::<Vec<_>>()

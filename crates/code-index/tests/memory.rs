@@ -240,3 +240,38 @@ fn the_map_begins_with_what_others_rest_on() {
     let view = View::new(&index, [&staged]);
     assert!(!repo_map(&view, &WorkspacePath::root(), 10_000, &|_| false).unwrap().contains("storage"));
 }
+
+/// Of a long text the rarest words count, wherever they stand.
+#[test]
+fn a_long_text_is_compared_by_the_words_that_tell_most() {
+    let letters = || 'a'..='j';
+    let words = letters().flat_map(|one| letters().map(move |other| format!("common{one}{other}")));
+    let common = words.collect::<Vec<_>>().join(" ");
+    let files: Vec<_> = ('a'..='z').map(|at| (path(&format!("{at}.rs")), format!("// {common}\n"))).collect();
+    let rare = (path("rare.rs"), "// the flange\n".to_owned());
+    let all = files.iter().chain([&rare]);
+    let index = MemoryIndex::of(all.map(|(path, text)| (path, text.as_bytes())));
+    let view = View::new(&index, []);
+    let query = Query::parse(&format!("{common}\n{common} flange"), |path| view.has(path));
+    let hits = search(&view, &query, Budget { hits: 100, least: 0.0 }, &[], &Weights::default()).unwrap();
+    assert!(hits.iter().any(|hit| hit.path == rare.0), "{} hits", hits.len());
+}
+
+/// A question about behaviour is answered by source before tests, texts and what came from elsewhere; one about tests
+/// by tests.
+#[test]
+fn source_comes_first_unless_something_else_is_asked_for() {
+    let text = "// retry_payment\n";
+    let names = ["src/pay.rs", "tests/pay.rs", "docs/pay.md", "vendor/pay.rs"];
+    let files: Vec<_> = names.iter().map(|name| (path(name), text)).collect();
+    let index = MemoryIndex::of(files.iter().map(|(path, text)| (path, text.as_bytes())));
+    let view = View::new(&index, []);
+    let first = |text: &str| {
+        let query = Query::parse(text, |path| view.has(path));
+        let hits = search(&view, &query, Budget::default(), &[], &Weights::default()).unwrap();
+        hits[0].path.to_string()
+    };
+    assert_eq!(first("where are payments retried"), "src/pay.rs");
+    assert_eq!(first("where are retried payments tested"), "tests/pay.rs");
+    assert_eq!(first("docs of retried payments"), "docs/pay.md");
+}

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use headstart_git_ahead::{Git, GitError, Repository, no_programs};
@@ -106,6 +107,28 @@ pub(crate) fn output(workspace: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 fn output_with(workspace: &Path, arguments: &[&str], more: &[(&str, &OsStr)]) -> Option<String> {
+    let output = run(workspace, arguments, more, PATIENCE)?;
+    output.is_whole.then_some(output.text)
+}
+
+/// What git wrote.
+pub(crate) struct GitOutput {
+    pub(crate) text: String,
+    /// Whether git ended well; otherwise it was too slow, and this is what came until then.
+    pub(crate) is_whole: bool,
+}
+
+/// What git writes within `patience`; `None` if it fails.
+pub(crate) fn output_within(workspace: &Path, arguments: &[&str], patience: Duration) -> Option<GitOutput> {
+    run(workspace, arguments, &[], patience)
+}
+
+fn run(
+    workspace: &Path,
+    arguments: &[&str],
+    more: &[(&str, &OsStr)],
+    patience: Duration,
+) -> Option<GitOutput> {
     // Git would wait for a pipe, and this process may end before it.
     if odd_file(workspace).is_some() {
         return None;
@@ -120,21 +143,31 @@ fn output_with(workspace: &Path, arguments: &[&str], more: &[(&str, &OsStr)]) ->
     command.args(["--no-pager", "-C"]).arg(workspace).args(arguments);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let mut pipe = child.stdout.take()?;
-    let reading = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).map(|_| bytes)
-    });
-    let end = Instant::now() + PATIENCE;
-    while !reading.is_finished() {
-        if end < Instant::now() {
-            let _ = child.kill();
-            break;
+    let (send, parts) = mpsc::channel();
+    // Nobody waits for this thread, because what git started may hold the pipe open after git has ended.
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+            if send.send(buffer[..length].to_vec()).is_err() {
+                return;
+            }
         }
-        std::thread::sleep(Duration::from_millis(2));
+    });
+    let end = Instant::now() + patience;
+    let mut bytes = Vec::new();
+    let is_whole = loop {
+        match parts.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(part) => bytes.extend(part),
+            Err(mpsc::RecvTimeoutError::Disconnected) => break true,
+            Err(mpsc::RecvTimeoutError::Timeout) => break false,
+        }
+    };
+    if !is_whole {
+        let _ = child.kill();
     }
-    let done = child.wait().ok()?.success();
-    let bytes = reading.join().ok()?.ok()?;
-    done.then(|| String::from_utf8_lossy(&bytes).into_owned())
+    let succeeded = child.wait().ok()?.success();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    (succeeded || !is_whole).then_some(GitOutput { text, is_whole })
 }
 
 /// The folders of the search path that the workspace does not contain.

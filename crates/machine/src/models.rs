@@ -204,32 +204,6 @@ impl Models {
     }
 }
 
-/// The model of background work by itself, for a question outside of any conversation, and whether it runs on this
-/// machine. `None` if none is named, or if it is a recording, which only answers what was recorded.
-pub(crate) fn separate_background_model(
-    config: &Config,
-    environment: &Environment,
-) -> Result<Option<(BackgroundModel, bool)>, CliError> {
-    let main = config.model.as_ref();
-    let Some((main, spec)) = main.map(|main| (main, config.fast_model.as_ref().unwrap_or(main))) else {
-        return Ok(None);
-    };
-    if spec.provider().is_none() {
-        return Ok(None);
-    }
-    let opened = open(spec, main, config, environment)?;
-    let is_here = matches!(&opened,
- OpenedModel::Remote(model)if model.is_on_this_machine());
-    let model = opened.with_priority(
-        Priority::Background,
-        None,
-        &Arc::default(),
-        &PendingRetrySender::default(),
-        config,
-    );
-    Ok(Some((BackgroundModel::main(model, name(spec)), is_here)))
-}
-
 /// The time limit for removing what providers keep, because that only saves a few seconds of storage.
 const GOODBYE: Duration = Duration::from_secs(2);
 

@@ -4,7 +4,6 @@ mod call_view;
 mod find;
 mod map;
 mod port;
-mod query_translation;
 mod snippets;
 mod unindexed;
 
@@ -14,7 +13,6 @@ use headstart_code_index::{Budget, Hit, Query, View, Weights, search};
 use headstart_overlay_fs::WorkspacePath;
 
 pub use self::port::{AvailableModels, IndexCoverage, IndexState, IndexWork, ProjectIndex};
-pub use self::query_translation::{EnglishWords, english_words};
 use crate::{Tool, ToolContext, ToolError};
 
 /// `codebase` and `repo_map`, for [`Toolbox::with`](crate::Toolbox::with). A file that is staged is found by the next

@@ -112,8 +112,7 @@ mod wording;
 pub use arguments::Arguments;
 #[cfg(feature = "codebase")]
 pub use codebase::{
-    AvailableModels, EnglishWords, IndexCoverage, IndexState, IndexWork, ProjectIndex, ProjectSearch,
-    codebase_tools, english_words,
+    AvailableModels, IndexCoverage, IndexState, IndexWork, ProjectIndex, ProjectSearch, codebase_tools,
 };
 pub use command::{
     CommandEnvironment, CommandOutput, CommandRequest, CommandRunner, PARTIAL_OUTPUT_BYTES, PartialOutput,

@@ -202,15 +202,17 @@ impl Bench {
 }
 
 const AUTH: &str = "/// Checks a password.\nfn check_login() {}\n";
+/// The same, as a model gets it.
+const SHOWN: &str = "1: /// Checks a password.\n2: fn check_login() {}";
 
 #[test]
 fn a_place_comes_with_its_lines_and_is_read_as_any_file_is() {
     let bench = Bench::new(&[("src/auth.rs", AUTH), ("src/cart.rs", "fn total() {}\n")]);
-    assert_eq!(bench.codebase("check_login"), format!("src/auth.rs:1-2 check_login\n```\n{AUTH}```"));
+    assert_eq!(bench.codebase("check_login"), format!("src/auth.rs:2-2 check_login\n{SHOWN}"));
     assert_eq!(bench.read_files(), ["src/auth.rs"]);
     let items = std::mem::take(&mut *bench.items.lock().unwrap());
-    let uri = Some(ItemUri::File { path: path("src/auth.rs"), lines: Some((1, 2)) });
-    assert_eq!((items.len(), &*items[0].name, &items[0].uri), (1, "auth.rs (1-2)", &uri));
+    let uri = Some(ItemUri::File { path: path("src/auth.rs"), lines: Some((2, 2)) });
+    assert_eq!((items.len(), &*items[0].name, &items[0].uri), (1, "auth.rs (2)", &uri));
     assert!(bench.codebase("nowhere_at_all").starts_with("[nothing fits"));
     let below = bench.call("codebase", json!({"query": "check_login", "path": "src/cart.rs"})).unwrap();
     assert!(below.starts_with("[nothing fits"), "{below}");
@@ -240,7 +242,7 @@ fn a_file_that_changed_is_shown_as_it_is_or_not_at_all() {
     bench.kept.files.write(&path("b.rs"), "fn other() {}\n");
     bench.kept.files.remove(&path("c.rs"));
     let found = bench.codebase("check_login");
-    assert!(found.starts_with("a.rs:1-4") && found.contains(AUTH), "{found}");
+    assert!(found.starts_with("a.rs:4-4 check_login\n3: ///"), "{found}");
     assert!(!found.contains("b.rs") && !found.contains("c.rs"), "{found}");
     // The index has been told of this change.
     bench.kept.files.write(&path("new.rs"), "fn brand_new() {}\n");
@@ -290,7 +292,7 @@ fn what_is_not_indexed_yet_is_searched_for() {
     bench.kept.is_at(33, None);
     let found = bench.codebase("where is check_login defined?");
     let expected = format!(
-        "a.rs:1-2 check_login\n```\n{AUTH}```\nb.rs:2:    check_login();\n[indexed 33 % of the files so far]\n\
+        "a.rs:2-2 check_login\n{SHOWN}\nb.rs:2:    check_login();\n[indexed 33 % of the files so far]\n\
          [2 other files were searched for: check_login]"
     );
     assert_eq!(found, expected);
@@ -363,24 +365,28 @@ fn a_model_that_holds_little_is_shown_fewer_places() {
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let mut bench = Bench::new(&files);
     let whole = bench.limits;
-    for (window, places) in [(u64::MAX, 25), (200_000, 25), (16_000, 15), (1_000, 1)] {
+    for (window, places) in [(u64::MAX, 10), (200_000, 10), (8_000, 7), (1_000, 1)] {
         bench.limits = whole.for_window(window);
         let found = bench.codebase("needle");
-        assert_eq!(found.matches("# Needle").count(), places, "{window}: {found}");
+        assert_eq!(found.matches("1: # Needle").count(), places, "{window}: {found}");
     }
 }
 
 #[test]
-fn an_answer_is_bounded_and_no_text_ends_its_own_fence() {
+fn an_answer_is_bounded_and_no_text_is_another_place() {
     let long = format!("# Needle\n\n````\n{}````\n", "needle of many words in a line\n".repeat(2_000));
     let files: Vec<(String, String)> = (0..40).map(|at| (format!("{at:02}.md"), long.clone())).collect();
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let bench = Bench::new(&files);
     let found = bench.codebase("needle");
-    assert!(found.len() < 20_000, "{}", found.len());
-    assert!(found.starts_with("00.md:1-") && found.contains("\n`````\n# Needle"), "{found}");
-    bench.write("short.md", &"short\n".repeat(200));
-    assert!(bench.codebase("short").contains("[60 of 200 lines are shown]"));
+    assert!(found.len() < 8_000, "{}", found.len());
+    assert!(found.starts_with("00.md:1-") && found.contains("\n1: # Needle\n"), "{found}");
+    bench.write("long.rs", &format!("fn long_one() {{\n{}}}\n", "    long_two();\n".repeat(900)));
+    let long = bench.codebase("long_one");
+    assert!(
+        long.starts_with("long.rs:1-902 long_one\n1: fn long_one() {\n2: ") && long.len() < 2_000,
+        "{long}"
+    );
     let map = bench.call("repo_map", json!({"tokens": 1_000_000})).unwrap();
     assert!(map.len() < bench.limits.output_bytes + 200);
     bench.write("odd\nsrc/a.rs:1-2 name", "fn odd_one() {}\n");

@@ -197,7 +197,13 @@ impl<'a> HitFields<'a> {
         let Hit { path, lines, score, symbol, why, .. } = hit;
         let why =
             why.iter().map(|MatchReason { term, field, part }| MatchFields { term, field, part: *part });
-        Self { path, lines: *lines, score: *score, symbol: symbol.as_deref(), why: why.collect() }
+        Self {
+            path,
+            lines: *lines,
+            score: *score,
+            symbol: symbol.as_ref().map(|it| it.name.as_str()),
+            why: why.collect(),
+        }
     }
 }
 

@@ -475,12 +475,12 @@ pub(crate) struct Search {
     /// Only at or below this path of the project
     #[arg(id = "below", long = "path", value_name = "PATH")]
     pub(crate) path: Option<String>,
-    /// At most so many places
-    #[arg(long, value_name = "COUNT", default_value_t = 25)]
-    pub(crate) limit: usize,
-    /// Ask no model for English words where the query is in another language than the code
-    #[arg(long)]
-    pub(crate) no_translate: bool,
+    /// At most so many places; otherwise those that fit clearly better than the rest, and 25 with --json
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) limit: Option<usize>,
+    /// Show the code of the places with numbered lines, as a model gets it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) code: bool,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArg,
 }

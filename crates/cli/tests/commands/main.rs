@@ -16,5 +16,4 @@ mod search;
 mod stats;
 mod streams;
 mod transcript;
-mod translate;
 mod usage;

@@ -34,7 +34,10 @@ fn a_name_is_found_where_it_is_defined() {
     let session = project();
     let outcome = session.run(&["search", "where is check_login defined?"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert!(outcome.stdout.starts_with("src/auth.rs:1-4  check_login  ("), "{outcome}");
+    assert!(
+        outcome.stdout.starts_with("src/auth.rs:2  check_login\n     2  pub fn check_login"),
+        "{outcome}"
+    );
     // Files that contain secrets by their name, and files that a compiler wrote, are not found.
     assert!(!outcome.stdout.contains(".env") && !outcome.stdout.contains("target"), "{outcome}");
 }
@@ -54,13 +57,40 @@ fn a_program_reads_one_place_a_line() {
     assert_eq!(limited.stdout.lines().count(), 1, "{limited}");
 }
 
+/// A person gets what editors open, a model the code of a sure place with its numbers, and a script an exit code.
+#[test]
+fn an_answer_is_what_its_reader_wants() {
+    let session = project();
+    let long = "    let filler = some_thing_else();\n".repeat(300);
+    session.write("project/src/long.rs", format!("/// Is long.\nfn long_one() {{\n{long}}}\n"));
+    let code = session.run(&["search", "check_login", "--code"]);
+    let expected = "src/auth.rs:2-4 check_login\n1: /// Checks a password.\n2: pub fn check_login(name: &str) -> bool {\n\
+                    3:     true\n4: }\n";
+    assert_eq!((code.code, code.stdout.as_str()), (Some(0), expected), "{code}");
+    let long = session.run(&["search", "long_one", "--code"]).stdout;
+    assert!(long.starts_with("src/long.rs:2-303 long_one\n1: /// Is long.\n2: fn long_one() {\n"), "{long}");
+    assert!(long.len() < 2_000 && long.ends_with(" lines]\n"), "{long}");
+    let person = session.run(&["search", "is a password checked?"]).stdout;
+    assert!(person.starts_with("src/auth.rs:2  check_login\n"), "{person}");
+
+    for flags in [&[][..], &["--json"], &["--code"]] {
+        let nothing = session.run(&[&["search", "zzzzqqqq"][..], flags].concat());
+        assert_eq!(nothing.code, Some(1), "{nothing}");
+        assert!(!nothing.stderr.contains("error"), "{nothing}");
+    }
+    for path in ["nowhere", "src/nowhere.rs", ".env"] {
+        let refused = session.run(&["search", "login", "--path", path]);
+        refused.assert_refused(1, &["--path: the project has nothing at", path]);
+    }
+}
+
 #[test]
 fn an_edit_is_found_by_the_next_search() {
     let session = project();
     session.run(&["search", "cart"]);
     session.write("project/src/cart.rs", "pub fn retry_payment() {}\n");
     std::fs::remove_file(session.workspace().join("notes.md")).unwrap();
-    assert!(session.run(&["search", "retry_payment"]).stdout.starts_with("src/cart.rs:1-1"));
+    assert!(session.run(&["search", "retry_payment"]).stdout.starts_with("src/cart.rs:1  retry_payment\n"));
     assert!(!session.run(&["search", "login notes"]).stdout.contains("notes.md"));
     let status = session.run(&["index", "status", "--json"]);
     assert_eq!(lines(&status.stdout)[0]["files"], 2, "{status}");
@@ -205,14 +235,15 @@ fn a_hostile_project_starts_no_program_and_breaks_no_search() {
         "\u{1b}[31m",
     ] {
         let outcome = session.run(&["search", query, "--json"]);
-        assert_eq!(outcome.code, Some(0), "{outcome}");
+        assert_eq!(outcome.code, Some(i32::from(outcome.stdout.is_empty())), "{outcome}");
         assert!(!outcome.stdout.contains("outside/") && !outcome.stdout.contains("circle/"), "{outcome}");
     }
     let needles = session.run(&["search", "needle", "--json"]);
     assert_eq!(lines(&needles.stdout).len(), 4, "{needles}");
     assert!(session.run(&["search", "halfpennies"]).stdout.starts_with("src/"));
-    // For a person, each place is printed as one line.
-    assert_eq!(session.run(&["search", "needle"]).stdout.lines().count(), 4);
+    // For a person, each place has a line of its own, whatever its name is.
+    let needles = session.run(&["search", "needle"]).stdout;
+    assert_eq!(needles.lines().filter(|line| !line.starts_with(' ')).count(), 4, "{needles}");
     assert!(!marker.exists(), "the project had a program of its own run");
 }
 
@@ -225,7 +256,7 @@ fn an_index_that_another_process_holds_still_answers() {
     session.write("project/src/late.rs", "pub fn late() {}\n");
     let outcome = session.run(&["search", "where is check_login defined?"]);
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert!(outcome.stdout.starts_with("src/auth.rs:1-4  check_login"), "{outcome}");
+    assert!(outcome.stdout.starts_with("src/auth.rs:2  check_login"), "{outcome}");
     assert!(outcome.stderr.contains("another process is writing the index"), "{outcome}");
     drop(other);
     let outcome = session.run(&["search", "late"]);
@@ -260,13 +291,13 @@ fn clones_that_lack_something_are_searched_and_nothing_is_fetched() {
         // From now on a fetch would fail, because the origin is gone.
         std::fs::rename(session.workspace().join("origin"), session.home().join("gone")).unwrap();
         let search = |query: &str| session.run(&["search", query, "--workspace", "clone"]);
-        assert!(search("total").stdout.starts_with("cart.rs:1-1"), "{how}: {}", search("total"));
+        assert!(search("total").stdout.starts_with("cart.rs:1  total"), "{how}: {}", search("total"));
         for word in ["farthings", "halfpennies"] {
             let outcome = search(word);
             assert_eq!(outcome.stdout.starts_with("cart.rs"), known.contains(&word), "{how}: {outcome}");
             assert_eq!(
                 (outcome.code, outcome.stderr.contains("error")),
-                (Some(0), false),
+                (Some(i32::from(!known.contains(&word))), false),
                 "{how}: {outcome}"
             );
         }
@@ -290,7 +321,7 @@ fn twenty_thousand_files_are_indexed_bit_by_bit() {
     for _ in 0..100 {
         let outcome = session.run(&["search", "needle_7_7", "--limit", "1"]);
         if !outcome.stderr.contains("indexed") {
-            assert!(outcome.stdout.starts_with("many/7/7.rs:1-1"), "{outcome}");
+            assert!(outcome.stdout.starts_with("many/7/7.rs:1  "), "{outcome}");
             return;
         }
     }

@@ -80,16 +80,16 @@ fn a_staged_edit_is_found_by_the_very_next_call() {
     let results = results(&outcome);
     assert_eq!(results.len(), 7, "{outcome}");
     assert!(
-        results[0].starts_with("src/auth.rs:1-4 check_login\n```\n/// Checks a password.\n"),
+        results[0].starts_with("src/auth.rs:2-4 check_login\n1: /// Checks a password.\n2: "),
         "{}",
         results[0]
     );
     assert!(
-        results[2].starts_with("src/pay.rs:1-1 retry_payment\n```\npub fn retry_payment() {}\n```"),
+        results[2].starts_with("src/pay.rs:1-1 retry_payment\n1: pub fn retry_payment() {}"),
         "{}",
         results[2]
     );
-    assert!(results[4].starts_with("src/auth.rs:1-4 verify_login\n"), "{}", results[4]);
+    assert!(results[4].starts_with("src/auth.rs:2-4 verify_login\n"), "{}", results[4]);
     assert!(!results[5].contains("fn check_login"), "{}", results[5]);
     assert!(results[6].contains("src/auth.rs\n 2: function verify_login"), "{}", results[6]);
     assert_eq!(session.hash(), before);
@@ -225,7 +225,7 @@ fn a_turn_finds_what_it_has_just_written_and_the_work_after_it_as_well() {
     assert!(results[3].starts_with("src/pay.rs:1-1 repeat_payment\n"), "{}", results[3]);
     assert!(!results[4].contains("fn retry_payment"), "{}", results[4]);
     // What the turn wrote is in the index, or a search finds it without.
-    assert!(session.run(&["search", "repeat_payment"]).stdout.starts_with("src/pay.rs:1-1"));
+    assert!(session.run(&["search", "repeat_payment"]).stdout.starts_with("src/pay.rs:1  repeat_payment"));
 }
 
 #[test]

@@ -238,8 +238,9 @@ fn the_project_is_searched() {
     let session = user();
     session.write("project/src/login.py", "def check_password(user):\n    return user\n");
     let mut client = here(&session);
-    let found = answer(&mut client, "search_code", json!({ "query": "check_password", "limit": 3 }));
-    assert_eq!(found["hits"][0]["path"], "src/login.py", "{found}");
+    let found = call(&mut client, "search_code", json!({ "query": "check_password", "limit": 3 }));
+    let expected = "src/login.py:1-2 check_password\n1: def check_password(user):\n2:     return user\n";
+    assert_eq!(found["result"]["content"], json!([{ "type": "text", "text": expected }]), "{found}");
 }
 
 /// Waits until no process is left whose command line contains `marker`.

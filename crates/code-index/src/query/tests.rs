@@ -15,6 +15,7 @@ fn words_become_terms_and_stop_words_do_not() {
     assert_eq!(terms("where is the retry of requests?"), ["retri", "request"]);
     assert_eq!(terms("retry retries RETRY"), ["retri"]);
     assert_eq!(terms("to be or not to be"), ["not"]);
+    assert_eq!(terms("why and when are these retried?"), ["retri"]);
     // If there are no other words, stop words count.
     assert_eq!(terms("where is it"), ["wher", "is", "it"]);
     assert!(terms("").is_empty());
@@ -60,8 +61,30 @@ fn names_are_told_from_words() {
     ];
     for (text, names, only) in cases {
         let query = parse(text);
-        assert_eq!(query.names, names, "{text}");
+        assert_eq!(query.names().collect::<Vec<_>>(), names, "{text}");
         assert_eq!(query.only_names, only, "{text}");
+    }
+}
+
+/// A name may be written with what it is in. A dot in a sentence is the end of a sentence or of a file's name.
+#[test]
+fn a_name_may_say_what_it_is_in() {
+    type Case = (&'static str, &'static [(&'static str, Option<&'static str>)], bool);
+    let cases: [Case; 9] = [
+        ("Session::check", &[("check", Some("Session"))], true),
+        ("where is auth::Session::check defined?", &[("check", Some("Session"))], true),
+        ("Session.check()", &[("check", Some("Session"))], true),
+        ("`session.check`", &[("check", Some("session"))], true),
+        ("Session#check", &[("check", Some("Session"))], true),
+        ("session->check", &[("check", Some("session"))], true),
+        ("where is run() called", &[("run", None)], false),
+        ("the session.check it all", &[], false),
+        ("fix it, e.g. in auth.rs", &[], false),
+    ];
+    for (text, names, only) in cases {
+        let query = parse(text);
+        let found: Vec<_> = query.names.iter().map(|it| (it.text.as_str(), it.within.as_deref())).collect();
+        assert_eq!((&found[..], query.only_names), (names, only), "{text}");
     }
 }
 
@@ -96,7 +119,7 @@ fn hostile_queries_are_read_as_words() {
     let long = "wordy ".repeat(20_000);
     assert_eq!(terms(&long), ["wordi"]);
     let many = (0..10_000).map(|n| format!("w{n}x")).collect::<Vec<_>>().join(" ");
-    assert_eq!(terms(&many).len(), MOST_TERMS);
+    assert_eq!(terms(&many).len(), MOST_READ);
     assert_eq!(terms(&"用".repeat(100_000)), ["用用"]);
     assert!(terms(&"`".repeat(100_000)).is_empty());
     assert!(terms("\0\u{202e}\u{feff}").is_empty());
@@ -106,7 +129,7 @@ proptest! {
     #[test]
     fn every_text_is_a_query(text in "\\PC{0,300}") {
         let query = parse(&text);
-        prop_assert!(query.terms.len() <= MOST_TERMS && query.names.len() <= MOST_NAMES);
+        prop_assert!(query.terms.len() <= MOST_READ && query.names.len() <= MOST_NAMES);
         prop_assert!(query.terms.iter().all(|(term, weight)| !term.is_empty() && 0.0 < *weight));
     }
 }

@@ -32,7 +32,15 @@ pub(super) fn fuse(ranking: &Ranking<'_>, query: &Query, words: Vec<Ranked>) -> 
     let added = added.filter_map(|(at, (file, chunk))| {
         let path = layer.catalogue().file(*file)?.path.clone();
         let score = top * by_vectors(at) / best;
-        Some(Ranked { path, layer: 0, file: *file, score, chunk: Some(*chunk), near: true })
+        Some(Ranked {
+            path,
+            layer: 0,
+            file: *file,
+            score,
+            chunk: Some(*chunk),
+            definitions: Vec::new(),
+            near: true,
+        })
     });
     let mut files: Vec<Ranked> = joined.chain(added).collect();
     files.sort_unstable_by(|one, other| {

@@ -20,7 +20,16 @@ pub(super) fn hits_of(
 ) -> Result<Vec<Hit>, IndexError> {
     let mut places: Vec<Place> = Vec::new();
     for (rank, file) in files.iter().enumerate().take(budget.hits) {
-        places.push(Place::of(ranking, rank, file, file.chunk));
+        let asked = file.definitions.first();
+        places.push(match asked {
+            Some(symbol) => Place::of_definition(ranking, rank, file, symbol),
+            None => Place::of(ranking, rank, file, file.chunk),
+        });
+    }
+    for (rank, file) in files.iter().enumerate() {
+        for symbol in file.definitions.iter().skip(1).take(budget.hits - places.len()) {
+            places.push(Place::of_definition(ranking, rank, file, symbol));
+        }
     }
     let mut more = further(ranking, files, budget);
     more.truncate(budget.hits - places.len());
@@ -44,11 +53,13 @@ pub(super) fn hits_of(
             slot.insert(layer.snapshot.symbols(entry.content)?);
         }
         let (first, last) = place.lines;
+        let is_name = |symbol: &Symbol| query.names().any(|name| name == symbol.name);
         hits.push(Hit {
             path: file.path.clone(),
             lines: place.lines,
             score: place.score,
-            symbol: symbol_of(&symbols[&key], first, last).map(|symbol| symbol.name.clone()),
+            is_asked: place.symbol.as_ref().is_some_and(is_name),
+            symbol: place.symbol.or_else(|| symbol_of(&symbols[&key], first, last, query).cloned()),
             why: why.of_place(file, place.chunk),
             digest: entry.digest,
         });
@@ -61,6 +72,8 @@ struct Place {
     chunk: Option<u32>,
     lines: (u32, u32),
     score: f32,
+    /// The definition that was asked for.
+    symbol: Option<Symbol>,
 }
 
 impl Place {
@@ -78,7 +91,20 @@ impl Place {
             }
             _ => file.score,
         };
-        Self { rank, chunk, lines, score }
+        Self { rank, chunk, lines, score, symbol: None }
+    }
+
+    /// The place of a definition that was asked for: its own lines.
+    fn of_definition(ranking: &Ranking<'_>, rank: usize, file: &Ranked, symbol: &Symbol) -> Self {
+        let catalogue = ranking.view.layers[file.layer].catalogue();
+        let content = catalogue.file(file.file).and_then(|entry| catalogue.content(entry.content));
+        let chunks = content.map(|content| content.chunks.clone()).unwrap_or_default();
+        let begins = |chunk: &u32| {
+            let chunk = catalogue.chunk(*chunk);
+            (chunk.first..=chunk.last).contains(&symbol.first)
+        };
+        let (chunk, lines) = (chunks.clone().find(begins), (symbol.first, symbol.last));
+        Self { rank, chunk, lines, score: file.score, symbol: Some(symbol.clone()) }
     }
 
     fn touches(&self, other: &Self) -> bool {
@@ -96,7 +122,8 @@ fn further(ranking: &Ranking<'_>, files: &[Ranked], budget: Budget) -> Vec<(usiz
         return Vec::new();
     }
     let mut more = Vec::new();
-    for (rank, file) in files.iter().enumerate() {
+    // Beside a definition that was asked for, the rest of its file is no answer.
+    for (rank, file) in files.iter().enumerate().filter(|(_, file)| file.definitions.is_empty()) {
         let catalogue = ranking.view.layers[file.layer].catalogue();
         let content = catalogue.file(file.file).and_then(|entry| catalogue.content(entry.content));
         let scores = &ranking.scores[file.layer].chunks;

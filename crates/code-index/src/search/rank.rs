@@ -1,10 +1,12 @@
 use headstart_overlay_fs::WorkspacePath;
 
 use super::fuse::fuse;
+use crate::query::{MOST_TERMS, Name};
+use crate::role::Role;
 use crate::score::{self, idf, mean, occurrences};
 use crate::search::{Budget, Recent, names_definition};
 use crate::view::Layer;
-use crate::{IndexError, Query, View, Weights, whole};
+use crate::{IndexError, Query, Symbol, SymbolKind, View, Weights, whole};
 
 /// Scores of all documents of a view for one query.
 pub(super) struct Ranking<'a> {
@@ -44,8 +46,10 @@ pub(super) struct Ranked {
     pub(super) layer: usize,
     pub(super) file: u32,
     pub(super) score: f32,
-    /// The best chunk, or the one with the definition that was asked for.
+    /// The best chunk.
     pub(super) chunk: Option<u32>,
+    /// The definitions that were asked for by their name, the one that fits best first.
+    pub(super) definitions: Vec<Symbol>,
     /// Whether its vectors are close to the query's.
     pub(super) near: bool,
 }
@@ -59,7 +63,9 @@ impl<'a> Ranking<'a> {
             file_parts: Vec::new(),
             weights,
         };
-        for ((term, weight), number) in query.terms.iter().zip(0..) {
+        for number in telling_terms(view, query)? {
+            let (term, weight) = &query.terms[number];
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
             ranking.score_chunks(term, *weight, number)?;
             ranking.score_files(term, *weight, number)?;
         }
@@ -184,15 +190,17 @@ impl<'a> Ranking<'a> {
             if score <= 0.0 {
                 continue;
             }
+            let score = score * query.worth(Role::of(&entry.path));
             let file = u32::try_from(file).unwrap_or(u32::MAX);
             if layer.shows(file) && query.allows(&entry.path) {
-                candidates.push(Candidate { layer: at, file, score, chunk: best.map(|(chunk, _)| chunk) });
+                let chunk = best.map(|(chunk, _)| chunk);
+                candidates.push(Candidate { layer: at, file, score, chunk, definitions: Vec::new() });
             }
         }
     }
 
-    /// A file that defines a name which the query consists of comes before all others; one that defines it in another
-    /// spelling gets half of that bonus.
+    /// A file that defines a name which the query consists of comes before all others: most where the name is spelled
+    /// as it was asked for, and in what it was said to be in.
     fn put_definitions_first(
         &self,
         query: &Query,
@@ -203,24 +211,29 @@ impl<'a> Ranking<'a> {
             for (at, layer) in self.view.layers.iter().enumerate() {
                 let catalogue = layer.catalogue();
                 let mut found = Vec::new();
-                layer
-                    .snapshot
-                    .definitions(&whole(name), &mut |content, symbol| found.push((content, symbol)))?;
+                let wanted = whole(&name.text);
+                layer.snapshot.definitions(&wanted, &mut |content, symbol| found.push((content, symbol)))?;
                 for (content, symbol) in found {
-                    let Some(content) = catalogue.content(content) else { continue };
-                    let share = if symbol.name == *name { 1.0 } else { 0.5 };
-                    let holds = |chunk: &u32| {
-                        let chunk = catalogue.chunk(*chunk);
-                        chunk.first <= symbol.first && symbol.first <= chunk.last
+                    let Some(entry) = catalogue.content(content) else { continue };
+                    let around = match &name.within {
+                        Some(_) => layer.snapshot.symbols(content)?,
+                        None => Vec::new(),
                     };
-                    let chunk = content.chunks.clone().find(holds);
-                    for file in content.files.iter().copied().filter(|file| layer.shows(*file)) {
-                        if let Some(known) = candidate_of(candidates, at, file) {
-                            known.define(top * share, chunk);
+                    for file in entry.files.iter().copied().filter(|file| layer.shows(*file)) {
+                        let path = catalogue.file(file).map(|file| &file.path);
+                        if let Some((path, known)) = path.zip(candidate_of(candidates, at, file)) {
+                            known.definitions.push((name.fit(&symbol, &around, path), symbol.clone()));
                         }
                     }
                 }
             }
+        }
+        for candidate in candidates {
+            candidate.definitions.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+            // What is only spelled in another way is no answer beside what is not.
+            let best = candidate.definitions.first().map_or(0.0, |(fit, _)| *fit);
+            candidate.definitions.retain(|(fit, _)| best <= fit + 0.25);
+            candidate.score += top * best;
         }
         Ok(())
     }
@@ -240,12 +253,39 @@ impl<'a> Ranking<'a> {
             candidates.truncate(count);
         }
         candidates.sort_unstable_by(order);
-        let ranked = candidates.into_iter().filter_map(|Candidate { layer, file, score, chunk }| {
+        let ranked = candidates.into_iter().filter_map(|it| {
+            let Candidate { layer, file, score, chunk, definitions } = it;
+            let definitions = definitions.into_iter().map(|(_, symbol)| symbol).collect();
             let path = self.view.layers[layer].catalogue().file(file)?.path.clone();
-            Some(Ranked { path, layer, file, score, chunk, near: false })
+            Some(Ranked { path, layer, file, score, chunk, definitions, near: false })
         });
         ranked.collect()
     }
+}
+
+/// The places in the query of the terms that tell most, by how rare they are in the view and how they stand in the query.
+fn telling_terms(view: &View<'_>, query: &Query) -> Result<Vec<usize>, IndexError> {
+    if query.terms.len() <= MOST_TERMS {
+        return Ok((0..query.terms.len()).collect());
+    }
+    let mut rated = Vec::with_capacity(query.terms.len());
+    for (number, (term, weight)) in query.terms.iter().enumerate() {
+        let mut found = 0;
+        for layer in &view.layers {
+            let catalogue = layer.catalogue();
+            layer.snapshot.chunk_postings(term, &mut |posting| {
+                found += u64::from(layer.holders(catalogue.chunk(posting.chunk).content));
+            })?;
+        }
+        if 0 < found {
+            rated.push((weight * idf(found, view.totals.chunks), number));
+        }
+    }
+    rated.sort_by(|one, other| other.0.total_cmp(&one.0));
+    rated.truncate(MOST_TERMS);
+    let mut numbers: Vec<usize> = rated.into_iter().map(|(_, number)| number).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// The candidate for a file, if it is one. Candidates are sorted by layer and file.
@@ -259,12 +299,30 @@ struct Candidate {
     file: u32,
     score: f32,
     chunk: Option<u32>,
+    /// The definitions that were asked for, each with how well it fits.
+    definitions: Vec<(f32, Symbol)>,
 }
 
-impl Candidate {
-    fn define(&mut self, more: f32, chunk: Option<u32>) {
-        self.score += more;
-        self.chunk = chunk.or(self.chunk);
+impl Name {
+    /// How well a definition of this name, in whatever spelling, fits.
+    fn fit(&self, symbol: &Symbol, around: &[Symbol], path: &WorkspacePath) -> f32 {
+        let spelled = if symbol.name == self.text { 2.0 } else { 0.5 };
+        // A module often only says where the definition of the same name is.
+        let kind = if symbol.kind == SymbolKind::Module { 0.9 } else { 1.0 };
+        let Some(within) = &self.within else { return spelled * kind };
+        let encloses = |it: &Symbol| it.name == *within && it.first <= symbol.first && symbol.last <= it.last;
+        let of_path = path.names().any(|name| {
+            let stem = name.rsplitn(2, |byte| *byte == b'.').last().unwrap_or_default();
+            stem.eq_ignore_ascii_case(within.as_bytes())
+        });
+        spelled * kind
+            + if around.iter().any(encloses) {
+                1.0
+            } else if of_path {
+                0.5
+            } else {
+                0.0
+            }
     }
 }
 
@@ -283,6 +341,17 @@ impl Scores {
 }
 
 impl Query {
+    /// How much a file of this role counts: a question about behaviour is answered by source.
+    fn worth(&self, role: Role) -> f32 {
+        match role {
+            Role::Source => 1.0,
+            Role::Test if self.asks_for_tests => 1.0,
+            Role::Text if self.asks_for_texts => 1.0,
+            Role::Test | Role::Text | Role::Example => 0.65,
+            Role::Made => 0.3,
+        }
+    }
+
     /// Whether a path is within the place that the query names.
     pub(super) fn allows(&self, path: &WorkspacePath) -> bool {
         let below = self.folder.as_ref().is_none_or(|folder| path.starts_with(folder));

@@ -35,6 +35,18 @@ pub enum Entry {
     },
 }
 
+/// Where commits belong that are added to those which the index has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistoryPlace {
+    /// They came after them.
+    Newer,
+    /// They came before them.
+    Older,
+}
+
+/// The most subjects of one path; the newest count.
+const MOST_SUBJECTS: usize = 1_000;
+
 /// What a batch changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Applied {
@@ -80,7 +92,8 @@ impl Store {
                 .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
                 .collect::<rusqlite::Result<_>>()?;
             let before = histories(connection)?;
-            write_history(connection, &subjects)?;
+            connection.execute_batch("DELETE FROM history; DELETE FROM subject;")?;
+            write_history(connection, &subjects, HistoryPlace::Older)?;
             let now = histories(connection)?;
             for (file, path, content) in files {
                 if before.get(&path) == now.get(&path) {
@@ -89,6 +102,31 @@ impl Store {
                 let Ok(path) = WorkspacePath::from_bytes(&path) else { continue };
                 let definitions = Field::of_definitions(&symbols(connection, content)?);
                 index_file(connection, file, &path, &definitions)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds what newer or older commits say about these paths, one line each.
+    pub fn add_history<'a>(
+        &self,
+        subjects: impl IntoIterator<Item = (&'a WorkspacePath, &'a str)>,
+        place: HistoryPlace,
+    ) -> Result<(), IndexError> {
+        let subjects: Vec<(&WorkspacePath, &str)> = subjects.into_iter().collect();
+        if subjects.is_empty() {
+            return Ok(());
+        }
+        self.write(|connection| {
+            write_history(connection, &subjects, place)?;
+            let sql = "SELECT id, content FROM file WHERE path = ?1";
+            let mut find = connection.prepare_cached(sql)?;
+            for (path, _) in subjects {
+                let ids = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                let Some((file, content)) = find.query_row([path.as_bytes()], ids).optional()? else {
+                    continue;
+                };
+                index_file(connection, file, path, &Field::of_definitions(&symbols(connection, content)?))?;
             }
             Ok(())
         })
@@ -336,22 +374,35 @@ fn index_file(
     connection.prepare_cached(sql)?.execute(lengths).map(drop)
 }
 
-/// A subject is stored once, however many files its commit touched.
-fn write_history(connection: &Connection, subjects: &[(&WorkspacePath, &str)]) -> rusqlite::Result<()> {
-    connection.execute_batch("DELETE FROM history; DELETE FROM subject;")?;
+/// Adds subjects before or behind what there is. A subject is stored once, however many files its commit touched.
+fn write_history(
+    connection: &Connection,
+    subjects: &[(&WorkspacePath, &str)],
+    place: HistoryPlace,
+) -> rusqlite::Result<()> {
+    let start: u32 =
+        connection.query_row("SELECT ifnull(max(id) + 1, 0) FROM subject", [], |row| row.get(0))?;
     let mut known: HashMap<&str, u32> = HashMap::new();
     let mut write_subject = connection.prepare_cached("INSERT INTO subject VALUES (?1, ?2)")?;
+    let mut read_path = connection.prepare_cached("SELECT subjects FROM history WHERE path = ?1")?;
     let mut write_path = connection.prepare_cached("INSERT OR REPLACE INTO history VALUES (?1, ?2)")?;
     for (path, text) in subjects {
         let mut numbers = Vec::new();
         for line in text.lines() {
-            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            let next = start.saturating_add(u32::try_from(known.len()).unwrap_or(u32::MAX));
             let number = *known.entry(line).or_insert(next);
             if number == next {
                 write_subject.execute(params![number, Field::of(line).tokens])?;
             }
             numbers.push(number);
         }
+        let before: Option<Vec<u8>> = read_path.query_row([path.as_bytes()], |row| row.get(0)).optional()?;
+        let before = encode::read_numbers(&before.unwrap_or_default());
+        let mut numbers = match place {
+            HistoryPlace::Newer => [numbers, before].concat(),
+            HistoryPlace::Older => [before, numbers].concat(),
+        };
+        numbers.truncate(MOST_SUBJECTS);
         write_path.execute(params![path.as_bytes(), encode::numbers(numbers)])?;
     }
     Ok(())

@@ -14,8 +14,6 @@ pub struct IndexConfig {
     pub enabled: bool,
     /// Whether past commits are part of the index.
     pub history: bool,
-    /// Whether the user's model is asked for English words if a query is in another language than the code.
-    pub translate: bool,
     /// How large the database of the index may get, in bytes.
     pub max_bytes: u64,
     /// The model that makes vectors of the index's chunks; by default there is none.
@@ -44,14 +42,7 @@ pub struct Rerank {
 
 impl Default for IndexConfig {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            history: true,
-            translate: true,
-            max_bytes: 512 << 20,
-            embeddings: None,
-            rerank: None,
-        }
+        Self { enabled: true, history: true, max_bytes: 512 << 20, embeddings: None, rerank: None }
     }
 }
 
@@ -61,7 +52,6 @@ impl Default for IndexConfig {
 pub(super) struct IndexTable {
     enabled: Option<Spanned<bool>>,
     history: Option<Spanned<bool>>,
-    translate: Option<Spanned<bool>>,
     max_bytes: Option<Spanned<u64>>,
     embeddings: Option<Spanned<String>>,
     embeddings_url: Option<Spanned<String>>,
@@ -82,7 +72,6 @@ pub(super) fn apply(
     for (name, value, setting) in [
         ("code-index.enabled", &table.enabled, &mut index.enabled),
         ("code-index.history", &table.history, &mut index.history),
-        ("code-index.translate", &table.translate, &mut index.translate),
     ] {
         let Some(value) = value else { continue };
         if of_project && !*setting && *value.get_ref() {

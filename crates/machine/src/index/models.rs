@@ -1,5 +1,4 @@
-//! The models that a search may ask: those that compare meanings, which the user's own file names, and the one that
-//! translates.
+//! The models that a search may ask, which the user's own file names.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -13,7 +12,6 @@ use headstart_code_index::{
 
 use headstart_toolbox::AvailableModels;
 
-use super::english::{TranslationCache, Translator};
 use super::remote::{RemoteEmbedder, RemoteReranker};
 use super::vectors::other_dimensions;
 use crate::config::{Config, Embeddings};
@@ -37,19 +35,15 @@ const MAX_TABLE_BYTES: u64 = 1 << 30;
 pub struct IndexModels {
     embedder: Option<Arc<dyn Embedder>>,
     reranker: Option<Arc<dyn Reranker>>,
-    pub(super) translator: Option<Translator>,
     state: Mutex<ModelsState>,
 }
 
 #[derive(Default)]
-pub(super) struct ModelsState {
+struct ModelsState {
     /// Queries with their vectors, the newest first.
     meanings: VecDeque<(String, TextVector)>,
     embedding: ModelHealth,
     ranking: ModelHealth,
-    pub(super) translating: ModelHealth,
-    /// Queries with their English words.
-    pub(super) words: TranslationCache,
     /// The length of the index's vectors, once it is known.
     dimensions: Option<usize>,
     reported: Vec<String>,
@@ -58,7 +52,7 @@ pub(super) struct ModelsState {
 
 /// Whether a model may be asked.
 #[derive(Default)]
-pub(super) struct ModelHealth {
+struct ModelHealth {
     /// Whether the model cannot be used by this process at all.
     is_unusable: bool,
     /// The model has just failed, and is not asked again before this time.
@@ -66,7 +60,7 @@ pub(super) struct ModelHealth {
 }
 
 impl ModelHealth {
-    pub(super) fn note(&mut self, failure: &ModelFailure) {
+    fn note(&mut self, failure: &ModelFailure) {
         self.is_unusable |= matches!(failure, ModelFailure::Unusable { .. });
         if let ModelFailure::Later { after, .. } = failure {
             self.rests_until = Some(Instant::now() + after.unwrap_or(REST).clamp(REST, MAX_REST));
@@ -81,7 +75,6 @@ impl ModelHealth {
 impl IndexModels {
     /// The models that the configuration names. Nothing is requested from them yet.
     pub fn open(config: &Config, environment: &Environment) -> Result<Self, CliError> {
-        let translator = Translator::of(config, environment);
         let config = &config.index;
         let embedder: Option<Arc<dyn Embedder>> = match &config.embeddings {
             None => None,
@@ -90,7 +83,7 @@ impl IndexModels {
         };
         let reranker = config.rerank.as_ref().map(|rerank| RemoteReranker::open(rerank, environment));
         let reranker = reranker.transpose()?.map(|it| Arc::new(it) as _);
-        Ok(Self { embedder, reranker, translator, state: Mutex::default() })
+        Ok(Self { embedder, reranker, state: Mutex::default() })
     }
 
     #[cfg(test)]
@@ -108,11 +101,7 @@ impl IndexModels {
         let state = self.lock();
         let embeds = self.embedder.as_ref().is_some_and(|it| is_within(it.location(), permitted));
         let ranks = self.reranker.as_ref().is_some_and(|it| is_within(it.location(), permitted));
-        AvailableModels {
-            embeds: embeds && state.embedding.serves(),
-            ranks: ranks && state.ranking.serves(),
-            translates: self.translator.is_some() && state.translating.serves(),
-        }
+        AvailableModels { embeds: embeds && state.embedding.serves(), ranks: ranks && state.ranking.serves() }
     }
 
     /// The vector of a query; `None` if there is none in time, which the user is told once.
@@ -208,17 +197,17 @@ impl IndexModels {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, ModelsState> {
+    fn lock(&self) -> MutexGuard<'_, ModelsState> {
         // No change of the state can be left half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub(super) fn is_within(location: ModelLocation, permitted: ModelLocation) -> bool {
+fn is_within(location: ModelLocation, permitted: ModelLocation) -> bool {
     location == ModelLocation::Local || permitted == ModelLocation::Remote
 }
 
-pub(super) fn too_slow(patience: Duration) -> ModelFailure {
+fn too_slow(patience: Duration) -> ModelFailure {
     let message = format!("no answer within {} s", patience.as_secs_f32());
     ModelFailure::Later { message, after: None, source: None }
 }

@@ -132,10 +132,6 @@ impl ProjectIndex for Upkeep {
         self.models.embed_query(text, permitted).await
     }
 
-    async fn translate_query(&self, text: &str, permitted: ModelLocation) -> Option<String> {
-        self.models.translate_query(text, permitted).await
-    }
-
     async fn rank_passages(
         &self,
         query: &str,

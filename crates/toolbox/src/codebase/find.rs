@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use headstart_code_index::{
     Budget, Hit, IndexError, ModelLocation, NEAREST, Query, TextVector, View, Weights, is_for_judges,
-    names_definition, needs_translation, search,
+    names_definition, search,
 };
 use headstart_forked_query::ToolSchema;
 use headstart_overlay_fs::{Tree as _, WorkspacePath};
@@ -46,7 +46,7 @@ impl Tool for Codebase {
             &ours::CODEBASE.name,
             "Finds the places of the project that fit a question, words or the name of a definition best, by an index of \
              the files as they are now, your own edits included. Returns them best first as path:first-last and the \
-             definition there, the best ones with their lines. For a question whose exact spelling is not known; grep finds \
+             definition there, with numbered lines of them. For a question whose exact spelling is not known; grep finds \
              every line that matches a pattern.",
             &json!({
                 "query": {
@@ -80,11 +80,7 @@ impl Tool for Codebase {
         let call_view = self.access.call_view(context).await?;
         // A query of work ahead stays on this machine.
         let location = if context.attended { ModelLocation::Remote } else { ModelLocation::Local };
-        let QueryModels { meaning, ranks, is_foreign, english } =
-            self.choose_models(&text, below.as_ref(), &call_view, location).await?;
-        let question = text;
-        // The English words come first, so that none of them exceeds the limit of terms.
-        let text = english.as_ref().map_or_else(|| question.clone(), |words| format!("{words} {question}"));
+        let (meaning, ranks) = self.ask_models(&text, below.as_ref(), &call_view, location).await?;
         let (access, delta, asked_below) = (Arc::clone(&self.access), call_view.delta.clone(), below.clone());
         let query_text = text.clone();
         let answer = self.access.with_index(move |moment| {
@@ -125,52 +121,37 @@ impl Tool for Codebase {
             found.extend(results.read(hit, &query).await);
         }
         if ranks {
-            self.rerank(&question, &mut found, location).await;
+            self.rerank(&text, &mut found, location).await;
         }
-        for place in found.iter().take(context.limits.places) {
-            results.show(place).await;
+        let hits: Vec<Hit> = found.iter().map(|place| place.hit.clone()).collect();
+        // In the order that a model gave, the scores have no gap.
+        let telling = if ranks { hits.len() } else { Hit::telling(&hits) };
+        for place in found.iter().take(telling.min(context.limits.places)) {
+            results.show(place, &query).await;
         }
         if answer.percent < 100 {
             let unindexed =
                 UnindexedSearch { call_view: &call_view, indexed: &answer.indexed, below: below.as_ref() };
             results.show_unindexed(unindexed.search(&query, context).await?).await;
         }
-        match english {
-            Some(words) => results.note(format!("searched for these words as well: {words}")),
-            None if is_foreign => {
-                results
-                    .note("the code has few words of the query's language; ask again in English".to_owned());
-            }
-            None => {}
-        }
         Ok(results.finish(answer.percent, answer.trouble.as_deref()))
     }
 }
 
-/// Which models are asked about a query, and the answer of one of them.
-#[derive(Default)]
-struct QueryModels {
-    meaning: Option<TextVector>,
-    ranks: bool,
-    /// Whether the query is in another language than the code.
-    is_foreign: bool,
-    english: Option<String>,
-}
-
 impl Codebase {
-    /// Asks no model if the query names a definition, because then it says exactly what it means.
-    async fn choose_models(
+    /// The vector of a query, and whether a model ranks what is found. No model is asked if the query names a
+    /// definition, because then it says exactly what it means.
+    async fn ask_models(
         &self,
         text: &str,
         below: Option<&WorkspacePath>,
         call_view: &CallView,
         location: ModelLocation,
-    ) -> Result<QueryModels, ToolError> {
+    ) -> Result<(Option<TextVector>, bool), ToolError> {
         let served = self.access.index.available_models(location);
         let ranks = served.ranks && is_for_judges(text);
-        let may_be_foreign = Query::parse(text, |_| false).is_foreign();
-        if !served.embeds && !ranks && !may_be_foreign {
-            return Ok(QueryModels::default());
+        if !served.embeds && !ranks {
+            return Ok((None, false));
         }
         let (access, delta) = (Arc::clone(&self.access), call_view.delta.clone());
         let (query_text, below) = (text.to_owned(), below.cloned());
@@ -178,18 +159,13 @@ impl Codebase {
             let staged = access.staged_layer(moment, &delta)?;
             let view = View::new(moment.snapshot, [staged.as_ref()]);
             let query = query(&query_text, below.as_ref(), |path| view.has(path));
-            let names = names_definition(&view, &query)?;
-            Ok((names, !names && needs_translation(&view, &query)?))
+            names_definition(&view, &query)
         });
-        let (names, is_foreign) = names.await?.map_err(|error: IndexError| ToolError::of(error))?;
-        if names {
-            return Ok(QueryModels::default());
+        if names.await?.map_err(|error: IndexError| ToolError::of(error))? {
+            return Ok((None, false));
         }
         let meaning = if served.embeds { self.access.index.embed_query(text, location).await } else { None };
-        let is_translated = is_foreign && served.translates;
-        let english =
-            if is_translated { self.access.index.translate_query(text, location).await } else { None };
-        Ok(QueryModels { meaning, ranks, is_foreign, english })
+        Ok((meaning, ranks))
     }
 
     /// Sorts the findings by a model's order. Without one, nothing changes.

@@ -35,12 +35,6 @@ pub trait ProjectIndex: Send + Sync {
         None
     }
 
-    /// English words for a query in another language than the code, separated by blanks; `None` if no model gives any
-    /// in time, which the host tells its user. [`english_words`](crate::english_words) asks one.
-    async fn translate_query(&self, _text: &str, _permitted: ModelLocation) -> Option<String> {
-        None
-    }
-
     /// The indices of these passages in the order in which they answer a query best; `None` to keep their order.
     async fn rank_passages(
         &self,
@@ -64,8 +58,6 @@ pub struct AvailableModels {
     pub embeds: bool,
     /// A model that ranks passages.
     pub ranks: bool,
-    /// A model that translates queries.
-    pub translates: bool,
 }
 
 /// Work on an index at one moment.

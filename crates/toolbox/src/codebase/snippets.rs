@@ -6,17 +6,12 @@ use headstart_overlay_fs::{ContentHash, Tree as _, WorkspacePath};
 use super::call_view::CallView;
 use super::unindexed::LineMatch;
 use crate::location::locate_path;
-use crate::output::{OutputText, truncate_str};
+use crate::output::OutputText;
 use crate::{ToolContext, ToolOutput};
-
-/// The most bytes of text that are shown in total. For further places the model is only told where they are.
-const MAX_TEXT: usize = 12 * 1024;
-/// The most lines of one place.
-const MAX_LINES: usize = 60;
 
 /// A place with the current content of its file.
 pub(super) struct Snippet {
-    hit: Hit,
+    pub(super) hit: Hit,
     bytes: Vec<u8>,
     is_secret: bool,
 }
@@ -38,6 +33,8 @@ pub(super) struct ResultList<'a> {
     output: OutputText,
     shown: usize,
     text: usize,
+    /// The definitions that were shown, of which no line is shown twice.
+    definitions: Vec<Option<(WorkspacePath, u32)>>,
     /// The number of lines that were found without the index.
     lines: usize,
     notes: Vec<String>,
@@ -46,7 +43,16 @@ pub(super) struct ResultList<'a> {
 impl<'a> ResultList<'a> {
     pub(super) fn new(context: ToolContext<'a>, call_view: &'a CallView) -> Self {
         let output = OutputText::new(context.limits.output_bytes);
-        Self { context, call_view, output, shown: 0, text: 0, lines: 0, notes: Vec::new() }
+        Self {
+            context,
+            call_view,
+            output,
+            shown: 0,
+            text: 0,
+            definitions: Vec::new(),
+            lines: 0,
+            notes: Vec::new(),
+        }
     }
 
     /// Reads a place without noting the read; `None` if it is closed, or nothing of it is left.
@@ -65,18 +71,24 @@ impl<'a> ResultList<'a> {
     }
 
     /// Shows a place.
-    pub(super) async fn show(&mut self, Snippet { hit, bytes, .. }: &Snippet) {
+    pub(super) async fn show(&mut self, Snippet { hit, bytes, .. }: &Snippet, query: &Query) {
+        let definition = hit.symbol.as_ref().map(|symbol| (hit.path.clone(), symbol.first));
+        if definition.is_some() && self.definitions.contains(&definition) {
+            return;
+        }
         let text = String::from_utf8_lossy(bytes);
-        let with_text = hit.lines != (0, 0) && self.text < MAX_TEXT;
+        let room = hit.room(self.text);
+        let with_text = 0 < room;
         // What the model gets to read counts as read by its work.
         if with_text && self.context.view.read(&hit.path).await.is_ok_and(|read| read != *bytes) {
             return;
         }
-        let entry = format_entry(hit, with_text.then_some(&*text));
+        let entry = format_entry(hit, with_text.then(|| hit.excerpt(&text, query, room)));
         let lines = Some(hit.lines).filter(|lines| *lines != (0, 0));
         if self.output.push_at(&hit.path, lines, &entry) {
             self.shown += 1;
-            self.text += if with_text { entry.len() } else { 0 };
+            self.text += entry.len();
+            self.definitions.push(definition);
         }
     }
 
@@ -96,11 +108,6 @@ impl<'a> ResultList<'a> {
             before = Some(line.path);
         }
         self.notes.extend(Some(note).filter(|note| !note.is_empty()));
-    }
-
-    /// Adds a remark behind the places.
-    pub(super) fn note(&mut self, note: String) {
-        self.notes.push(note);
     }
 
     pub(super) fn finish(mut self, percent: u64, trouble: Option<&str>) -> ToolOutput {
@@ -136,8 +143,8 @@ fn relocated(hit: &Hit, bytes: &[u8], query: &Query) -> Option<Hit> {
     search(&view, query, Budget { hits: 1, least: 0.0 }, &[], &Weights::default()).ok()?.into_iter().next()
 }
 
-/// `src/auth.rs:10-32 login`, and the lines between fences.
-fn format_entry(hit: &Hit, text: Option<&str>) -> String {
+/// `src/auth.rs:10-32 login`, and its lines, each with its number, so that no text looks like another place.
+fn format_entry(hit: &Hit, excerpt: Option<String>) -> String {
     let mut entry = hit.path.to_string();
     // A name must not be able to look like a line of another place.
     if entry.contains(char::is_control) {
@@ -147,28 +154,10 @@ fn format_entry(hit: &Hit, text: Option<&str>) -> String {
         let _ = write!(entry, ":{}-{}", hit.lines.0, hit.lines.1);
     }
     if let Some(symbol) = &hit.symbol {
-        let _ = write!(entry, " {symbol}");
+        let _ = write!(entry, " {}", symbol.name);
     }
-    let Some(text) = text else { return entry };
-    let (first, last) = (hit.lines.0 as usize, hit.lines.1 as usize);
-    let lines: Vec<&str> = text.lines().skip(first - 1).take(last + 1 - first).collect();
-    let fence = "`".repeat(longest_run(&lines).max(2) + 1);
-    let _ = write!(entry, "\n{fence}");
-    let mut bytes = 0;
-    for (count, line) in lines.iter().enumerate() {
-        if count == MAX_LINES || MAX_TEXT / 2 < bytes + line.len() {
-            let _ = write!(entry, "\n{fence}\n[{} of {} lines are shown]", count, lines.len());
-            return entry;
-        }
-        bytes += line.len();
-        let _ = write!(entry, "\n{}", truncate_str(line, MAX_TEXT / 2));
+    if let Some(excerpt) = excerpt.filter(|excerpt| !excerpt.is_empty()) {
+        let _ = write!(entry, "\n{}", excerpt.trim_end_matches('\n'));
     }
-    let _ = write!(entry, "\n{fence}");
     entry
-}
-
-/// The longest run of backticks, so that no text ends its own fence.
-fn longest_run(lines: &[&str]) -> usize {
-    let runs = lines.iter().flat_map(|line| line.split(|sign| sign != '`'));
-    runs.map(str::len).max().unwrap_or(0)
 }

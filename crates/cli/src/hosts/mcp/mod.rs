@@ -165,6 +165,13 @@ fn answer(invocation: &Invocation, ended: Result<ProcessResult, String>) -> Call
         Err(why) => return failed(&why),
     };
     match invocation.answer {
+        // What was not found is an answer, too.
+        OutputForm::Text if ended.output.is_empty() => failed(&failure_text(&ended)),
+        OutputForm::Text => {
+            let notes = ended.errors.lines().map(|note| format!("[{note}]\n"));
+            let text = ended.output.clone() + &notes.collect::<String>();
+            CallToolResult::success(vec![ContentBlock::text(text)])
+        }
         OutputForm::Line | OutputForm::Lines(_) if ended.code != Some(0) => failed(&failure_text(&ended)),
         OutputForm::Line => match first_line(&ended) {
             Some(value) => said(&value),

@@ -36,6 +36,8 @@ pub(super) struct Invocation {
 pub(super) enum OutputForm {
     /// The first line is the answer.
     Line,
+    /// The text is the answer.
+    Text,
     /// The lines are a list with this name.
     Lines(&'static str),
     /// The first line is the answer, even if the exit code says that the command could not do what it was asked.
@@ -102,7 +104,7 @@ pub(super) fn invocation(name: &str, args: JsonObject) -> Option<Result<Invocati
             Ok(Invocation { rest: last(line.collect()), time_limit, ..invocation })
         }),
         "search_code" => read(args).and_then(|args: SearchArguments| {
-            let mut invocation = command(&["--json", "search"], OutputForm::Lines("hits"));
+            let mut invocation = command(&["search", "--code"], OutputForm::Text);
             if let Some(path) = args.path {
                 invocation.command.push(format!("--path={}", text("path", path)?));
             }
@@ -224,11 +226,11 @@ fn of_commands() -> Vec<Tool> {
         ),
         tool(
             "search_code",
-            "Finds the places of the project that fit words, an identifier or a question best",
+            "Finds the places of the project that fit words, an identifier or a question best, and shows their code with numbered lines",
             &json!({
                 "query": { "type": "string" },
                 "path": { "type": "string", "description": "Only at or below this path of the project" },
-                "limit": { "type": "integer", "minimum": 1, "maximum": u16::MAX, "default": 25 },
+                "limit": { "type": "integer", "minimum": 1, "maximum": u16::MAX },
             }),
             &["query"],
         ),
@@ -313,7 +315,7 @@ mod tests {
             (
                 "search_code",
                 json!({ "query": "--x", "limit": 3, "path": "src" }),
-                "--json search --path=src --limit=3 | -- --x | ",
+                "search --code --path=src --limit=3 | -- --x | ",
             ),
             (
                 "try_in_shadow",

@@ -13,7 +13,7 @@ use super::shared::{SharedState, UpkeepState};
 use super::vectors;
 use super::watch::Watch;
 use crate::clock::unix_ms;
-use crate::index::{Index, IndexModels, PAUSED, sweep};
+use crate::index::{Index, IndexModels, MORE_HISTORY, PAUSED, sweep};
 
 /// How long after the first change it is written, so that further ones are written together with it.
 const SETTLED: Duration = Duration::from_millis(100);
@@ -119,7 +119,7 @@ impl<'a> IndexWorker<'a> {
                 Task::Write(paths) => self.write(paths),
                 Task::History => {
                     self.shared.change(|state| state.wants_history = false);
-                    self.index.follow_history()
+                    self.index.follow_history(MORE_HISTORY).map(drop)
                 }
                 Task::RenewLease => self.renew_lease().map(drop),
             };
@@ -178,9 +178,6 @@ impl<'a> IndexWorker<'a> {
             return Ok(());
         }
         self.shared.change(|state| state.wants_comparison = false);
-        if self.shared.change(|state| std::mem::take(&mut state.wants_history)) {
-            self.index.follow_history()?;
-        }
         let began = Instant::now();
         let (shared, index, owner) = (Arc::clone(self.shared), self.index, self.owner.clone());
         let mut beat_at = Instant::now();
