@@ -26,7 +26,7 @@ pub enum Action {
     InsertGhost,
     /// The host should show the next or the previous ghost.
     TurnGhost(GhostDirection),
-    /// The host should list what it suggests, as a [numbered list](Popup::numbered).
+    /// The host should list what it suggests, as a [numbered list](crate::Popup::numbered).
     ListSuggestions,
     /// Another choice of the numbered list is marked.
     Marked,
