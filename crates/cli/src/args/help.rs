@@ -373,8 +373,8 @@ Examples:
   echo '{\"guess\":\"yes, rename it\",\"kind\":\"permission\",\"typed\":\"sure\"}' | headstart match";
 
 pub(super) const SEARCH: &str = "\
-One place a line, the best first: path, lines, the definition there, and the terms that were found. With \
---json each line is {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The index follows the files for two seconds \
+The best place first: path:line, the definition there, and two of its lines with the words that were asked for. \
+With --json each place is a line {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The exit code is 1 where nothing fits. The index follows the files for two seconds \
 before it answers; standard error says where it is not whole yet.
 
 Examples:

@@ -477,7 +477,7 @@ pub(crate) struct Search {
     pub(crate) path: Option<String>,
     /// At most so many places; otherwise those that fit clearly better than the rest, and 25 with --json
     #[arg(long, value_name = "COUNT")]
-    pub(crate) limit: Option<usize>,
+    pub(crate) limit: Option<std::num::NonZeroUsize>,
     /// Show the code of the places with numbered lines, as a model gets it
     #[arg(long, conflicts_with = "json")]
     pub(crate) code: bool,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use headstart_agent::{Item, Phase, View};
-use headstart_overlay_fs::ChangeSet;
 use headstart_speculation::ApprovalRequest;
 
 use super::Chat;
@@ -15,8 +14,10 @@ use headstart_machine::exit::ExitStatus;
 use headstart_machine::output::{not_kept_offer, one_line};
 use headstart_terminal::{DiffForm, LiveKind, LiveRow, Style};
 
-/// How many files a question names, and of how many it shows the diff.
+/// How many files a question names.
 const MOST_NAMED: usize = 12;
+/// Of how many files a question shows the diff, as far as there is room.
+const MOST_COMPARED: usize = 500;
 /// The rows that the question itself and the prompt take.
 const ROWS_BESIDE_THE_DIFF: usize = 7;
 /// The least rows of a diff that are shown, however low the terminal is.
@@ -85,7 +86,15 @@ impl Chat {
         if slip == Slip::Exit {
             return self.on_command(&SlashCommand::Quit);
         }
-        let text = format!("{line} answers nothing now, so it was not sent: nothing is staged or asked");
+        let view = self.agent.view();
+        let why = match (&view.unwritten, view.phase) {
+            (_, Phase::Opening | Phase::Turn) => {
+                "a turn is running; what it stages is asked about when it ends"
+            }
+            (Some(_), _) => "it is none of the answers in the row above the prompt",
+            (None, _) => "nothing is staged or asked",
+        };
+        let text = format!("{line} answers nothing now, so it was not sent: {why}");
         self.display.say(&text, Style::Dim)
     }
 
@@ -176,12 +185,12 @@ impl Chat {
             let text = format!("and {}: d shows all", words::counted(more.len(), "more file"));
             self.display.say(&text, Style::Plain)?;
         }
-        if self.settings.screen.diff != DiffForm::Names {
+        // Of thousands of files the list says enough, and to compare them all would take long.
+        if self.settings.screen.diff != DiffForm::Names && summary.len() <= MOST_COMPARED {
             let beside = ROWS_BESIDE_THE_DIFF + named.len() + asks.failures().len();
             let room = self.display.rows().saturating_sub(beside).max(MIN_DIFF_ROWS);
             let is_one = summary.len() == 1;
-            let changes = asks.changes().changes.iter().take(MOST_NAMED).cloned().collect();
-            let diff = self.diff(&ChangeSet { changes, reads: Vec::new() });
+            let diff = self.diff(asks.changes());
             self.display.say_diff(&if is_one { diff.unnamed() } else { diff }, room, ": d shows all")?;
         }
         for failure in asks.failures() {

@@ -113,7 +113,7 @@ async fn ranked_hits(
     as_json: bool,
 ) -> Result<(Vec<Hit>, Query), CliError> {
     let typed = args.text();
-    let most = args.limit.unwrap_or(Budget::default().hits);
+    let most = args.limit.map_or(Budget::default().hits, std::num::NonZero::get);
     let query = |view: &View<'_>| {
         let query = Query::parse(&typed, |path| view.has(path));
         below.into_iter().fold(query, |query, folder| query.below(folder.clone()))

@@ -14,6 +14,12 @@ use headstart_speculation::{CallStage, Origin};
 use super::AcpSession;
 use crate::hosts::acp::updates;
 
+/// The id of the call that tells of a write. What turns had staged has no id of its own.
+fn applied_id(key: usize, work: &str) -> ToolCallId {
+    let work = if work.is_empty() { key.to_string() } else { work.to_owned() };
+    ToolCallId::new(format!("applied-{work}"))
+}
+
 impl AcpSession {
     pub(super) async fn on_item(&mut self, key: usize, item: &Item, is_new: bool) {
         if matches!(item, Item::Prompt { .. }) {
@@ -35,7 +41,7 @@ impl AcpSession {
                     self.conversation.parts.warm_views();
                     let id = self.about_work.take();
                     let is_known = id.is_some();
-                    let id = id.unwrap_or_else(|| ToolCallId::new(format!("applied-{}", applied.id)));
+                    let id = id.unwrap_or_else(|| applied_id(key, &applied.id));
                     let workspace = &self.conversation.parts.workspace;
                     let call = updates::applied(id, applied, written.as_ref(), workspace);
                     self.tell_call(call, is_known).await;
