@@ -150,8 +150,13 @@ impl Surroundings {
         match self.0 {}
     }
 
-    /// A text that differs as soon as [`keeps`](Self::keeps) may answer otherwise.
-    pub fn state(&self) -> Result<Vec<u8>, GitError> {
+    /// Always none.
+    pub fn stamp(_workspace: &Path) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Whether the repository begins in this folder.
+    pub fn begins_in(&self, _top: &Path) -> bool {
         match self.0 {}
     }
 

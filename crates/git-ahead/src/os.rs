@@ -15,6 +15,7 @@ mod refs;
 mod repository;
 mod settle;
 mod snapshot;
+mod stamp;
 mod steps;
 mod stored;
 mod unbrought;

@@ -16,7 +16,7 @@ use headstart_git_ahead::{Git, GitError, Repository, no_programs};
 use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{DenyRules, clean_environment, git_config_holds_token};
 
-pub use self::family::{Family, without_working_tree};
+pub use self::family::{Family, leads_nowhere, without_working_tree};
 pub use self::fresh_index::fresh_index;
 pub use self::odd_file::{is_endless, odd_file};
 use crate::system::{find_program, is_inside, read_plain, variables};

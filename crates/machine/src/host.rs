@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::checks::Checks;
+use crate::config::RuleFiles;
 use crate::conversation::UnwrittenRecord;
 use crate::mentions::Mentions;
 use crate::rules::Rules;
@@ -35,6 +36,7 @@ pub struct NativeHost {
     project_rules: Option<Arc<Rules>>,
     mentions: Mutex<Option<Arc<Mentions>>>,
     staging: OnceLock<(Staging, Option<UnwrittenRecord>)>,
+    rule_files: OnceLock<RuleFiles>,
 }
 
 /// A call that waits for the user's answer. Dropping it declines.
@@ -57,6 +59,7 @@ impl NativeHost {
             project_rules: None,
             mentions: Mutex::default(),
             staging: OnceLock::new(),
+            rule_files: OnceLock::new(),
         }
     }
 
@@ -107,6 +110,16 @@ impl NativeHost {
         self.staging.get()?.1.as_ref()?.id()
     }
 
+    /// Sets the files of which new rules count at once; the first call counts.
+    pub(crate) fn follow(&self, rule_files: RuleFiles) {
+        let _ = self.rule_files.set(rule_files);
+    }
+
+    /// What the user must be told about rules that were written down meanwhile.
+    pub(crate) fn rule_file_notices(&self) -> Vec<String> {
+        self.rule_files.get().map(RuleFiles::notices).unwrap_or_default()
+    }
+
     /// What the user must be told about the project's rules.
     pub(crate) fn rules_notices(&self) -> Vec<String> {
         self.project_rules.iter().flat_map(|rules| rules.notices()).collect()
@@ -136,7 +149,12 @@ impl Host for NativeHost {
     }
 
     fn gate_context(&self) -> GateContext {
-        self.base.gate_context()
+        let rules = self.base.gate_context();
+        let Some(stricter) = self.rule_files.get().and_then(|files| files.stricter(&rules)) else {
+            return rules;
+        };
+        self.base.set_rules(stricter.clone());
+        stricter
     }
 
     async fn prompt_attachments(

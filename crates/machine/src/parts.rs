@@ -62,11 +62,12 @@ impl ConversationParts {
         }
     }
 
-    /// What the index, the tool servers and the models have to tell the user, each only once.
+    /// What the index, the tool servers, the models and new rules have to tell the user, each only once.
     pub fn notices(&self) -> Vec<String> {
         let of_index = self.index.as_ref().map(|index| index.notices()).unwrap_or_default();
         let of_models = models::refused_tools(&self.tool_refusals);
-        of_index.into_iter().chain(self.server_tools.notices()).chain(of_models).collect()
+        let of_rules = self.host.rule_file_notices();
+        of_index.into_iter().chain(self.server_tools.notices()).chain(of_models).chain(of_rules).collect()
     }
 
     /// The toolbox with the servers' current tools. From now on the gate knows these tools.

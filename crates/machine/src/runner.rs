@@ -4,12 +4,13 @@ mod background;
 mod clean_environment;
 mod machine;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,6 +35,7 @@ use crate::git::{fresh_index, holds_token, is_git_setting};
 use crate::remote::ViewHosts;
 use crate::system::signals::Signals;
 use crate::system::{Group, GroupLeader, Lifeline, OutputPipe, find_bash, own_program, path_in, variables};
+use crate::views::ClosedPathCache;
 use machine::{InstalledGit, Place};
 
 /// How long to wait after the end of a command for output of processes that left its group.
@@ -62,6 +64,7 @@ pub struct BashRunner {
     git: InstalledGit,
     /// The views in which commands that write run.
     views: ViewHosts,
+    closed_paths: Arc<ClosedPathCache>,
 }
 
 impl BashRunner {
@@ -83,7 +86,8 @@ impl BashRunner {
     pub(crate) fn with_environment(root: PathBuf, users: BTreeMap<OsString, OsString>) -> Self {
         let root = real_path(&root).unwrap_or(root);
         let clean = clean_environment(&users, &root);
-        Self { root, users, clean, confiner: None, git: InstalledGit::default(), views: ViewHosts::default() }
+        let (git, views) = (InstalledGit::default(), ViewHosts::default());
+        Self { root, users, clean, confiner: None, git, views, closed_paths: Arc::default() }
     }
 
     fn place(&self, is_confined: bool) -> Place<'_> {
@@ -139,7 +143,7 @@ impl BashRunner {
         let directory = self.directory(&request.directory)?;
         let mut environment = self.environment(request.environment);
         let unasked = request.environment == CommandEnvironment::Clean;
-        let is_confined = self.confiner.is_some() && unasked;
+        let is_confined = self.confines(request);
         let proven = machine::prove(&request.command, &self.place(is_confined)).await;
         let (proven, family) = proven.map_err(ToolError::of)?;
         environment.extend(proven.environment.iter().map(|(name, value)| (name.into(), value.into())));
@@ -271,6 +275,11 @@ impl BashRunner {
                 }
             }
         }
+    }
+
+    /// Whether the kernel confines a command, because nobody was asked about it.
+    fn confines(&self, request: &CommandRequest) -> bool {
+        self.confiner.is_some() && request.environment == CommandEnvironment::Clean
     }
 
     /// Has a command end with this process.
@@ -409,15 +418,43 @@ impl BashRunner {
         output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
+        let is_confined = self.confines(&request);
+        let before = is_confined.then(|| self.closed_now(&request));
         let mut ready = self.prepare(&request).await?;
+        let before = match before {
+            Some(before) => Some(before.await?),
+            None => None,
+        };
         let lifeline = self.attach(&mut ready)?;
         let mut running = start(ready.process).map_err(not_started)?;
         let done = running
             .finish(deadline, BoundedOutput::new(request.output_limit), OutputListener::to(output_sink))
             .await?;
-        match read_refusal(lifeline).await? {
-            Some(why) => Err(ToolError::failed(format!("the command was not run: {why}"))),
-            None => Ok(done),
+        if let Some(why) = read_refusal(lifeline).await? {
+            return Err(ToolError::failed(format!("the command was not run: {why}")));
+        }
+        if let Some(before) = before {
+            let now = self.closed_now(&request).await?;
+            if let Some(path) = now.difference(&before).next() {
+                return Err(ToolError::failed(format!(
+                    "{path}, which is closed, came while the command ran, so nobody is told what it printed; run it again"
+                )));
+            }
+        }
+        Ok(done)
+    }
+
+    /// What is closed on disk now. A confined command is kept from what was closed when it began.
+    fn closed_now(
+        &self,
+        request: &CommandRequest,
+    ) -> impl Future<Output = Result<BTreeSet<WorkspacePath>, ToolError>> + use<> {
+        let (closed_paths, root) = (Arc::clone(&self.closed_paths), self.root.clone());
+        let (deny, secrets) = (request.deny.clone(), request.secrets);
+        let looked = tokio::task::spawn_blocking(move || closed_paths.paths(&root, &deny, secrets));
+        async move {
+            let found = looked.await.map_err(io::Error::other).and_then(|found| found);
+            found.map(BTreeSet::from_iter).map_err(|error| ToolError::caused(error.to_string(), error))
         }
     }
 }

@@ -27,6 +27,7 @@ mod told_secrets;
 mod tracked;
 mod view_folders;
 mod warm_layers;
+mod while_running;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -50,7 +51,8 @@ use crate::environment::Environment;
 use crate::machine::Machine;
 use change_watch::ChangeWatch;
 pub use changed_files::changed_since;
-use closed_paths::{Closed, ClosedPathCache, hidden_note};
+pub(crate) use closed_paths::ClosedPathCache;
+use closed_paths::{Closed, hidden_note};
 pub use environment::OfflineListener;
 use git_settings::GitSettings;
 use idle_build::IdleBuild;
@@ -64,6 +66,7 @@ pub use repository::{RepositoryRead, commits_output, says_no_repository};
 use step_views::{OpenStepView, StepView, StepViews};
 use told_secrets::KeptSecrets;
 pub use view_folders::{ViewFolders, all as all_stored, processes};
+use while_running::Rules;
 
 /// What a user's agent needs in a view besides the workspace.
 #[derive(Debug, Clone)]
@@ -113,6 +116,8 @@ pub struct Views {
     shows_outside: bool,
     kept_in_repository: KeptInRepository,
     kept_secrets: KeptSecrets,
+    /// Where repositories begin among installed packages and build output.
+    packages: ClosedPathCache,
     change_watch: ChangeWatch,
 }
 
@@ -147,6 +152,7 @@ impl Views {
             }
             headstart_shadow::Support::None { why } => (ViewSupport::None { why }, Vec::new(), Vec::new()),
         };
+        let kept_secrets = KeptSecrets::new(home.clone());
         Self {
             options,
             environment: variables,
@@ -170,7 +176,8 @@ impl Views {
             closed_around: ClosedPathCache::default(),
             shows_outside: true,
             kept_in_repository: KeptInRepository::default(),
-            kept_secrets: KeptSecrets::default(),
+            kept_secrets,
+            packages: ClosedPathCache::default(),
             change_watch: ChangeWatch::new(state),
         }
     }
@@ -254,6 +261,7 @@ impl Views {
         let view = &mut opened.view;
         view.hide(&closed.paths).and_then(|()| view.show(staged)).map_err(|error| error.to_string())?;
         self.keep_tracked(&mut opened, &closed.paths);
+        opened.hidden = closed.paths;
         opened.set_running(true);
         Ok(opened)
     }
@@ -413,12 +421,11 @@ impl Views {
         let line = self.command(&request.command, request.time_limit, request.output_limit);
         let command = Command { directory: request.directory.clone(), ..line };
         let started = Instant::now();
-        let tops = &closed.repositories;
-        let mut run = || while_told(request.printed.as_deref(), |watch| view.run_watched(&command, watch));
-        let ((done, time), traces) =
-            self.kept_secrets.beside(tops, request.secrets, || (run(), started.elapsed()));
-        let done = done.map_err(of_view)?;
-        self.check_test_data(&shown, &traces)?;
+        let rules = Rules { deny: &request.deny, secrets: request.secrets };
+        let ((done, time), untold) = self.run_compared(&closed, &shown, &rules, || {
+            let ran = while_told(request.printed.as_deref(), |watch| view.run_watched(&command, watch));
+            Ok((ran.map_err(of_view)?, started.elapsed()))
+        })?;
         let output = output(&done);
         if let Some(missed) = self.missed(view, &request.directory, &output) {
             let missed = self.display_path(&missed);
@@ -441,12 +448,12 @@ impl Views {
         }
         ran.outside = outside.iter().map(|path| self.display_path(path)).collect();
         if view.has_ended() {
-            return traces.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);
+            return untold.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);
         }
         let back = match view.read_back(&*request.base, &self.rules) {
             Err(ShadowError::HardLinks { path }) => {
                 ran.hard_links = Some(path);
-                return traces.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);
+                return untold.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);
             }
             back => back.map_err(of_view)?,
         };
@@ -457,7 +464,7 @@ impl Views {
         ran.notes = back.not_staged.iter().filter_map(not_staged).collect();
         ran.notes.extend(brought_note(&back.brought));
         ran.notes.extend(hidden_note(&closed.paths, &ran.output));
-        traces.refuse(&ran.output, &ran.changes)?;
+        untold.refuse(&ran.output, &ran.changes)?;
         let taken_away = back.git.then_some(back.taken_away.as_slice());
         self.report_repository(opened, taken_away, &request.deny, &mut ran);
         Ok(ran)

@@ -7,6 +7,7 @@ mod client;
 mod figures;
 #[cfg(unix)]
 mod hostile;
+mod new_rules;
 mod products;
 mod sessions;
 mod staged;

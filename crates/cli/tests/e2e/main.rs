@@ -15,6 +15,7 @@ mod bad_input;
 mod bedrock;
 mod build_output;
 mod closed_in_git;
+mod closed_meanwhile;
 mod codebase;
 mod commits;
 mod concurrent_saves;

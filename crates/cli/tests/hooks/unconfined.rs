@@ -66,6 +66,28 @@ fn is_answered(session: &Session, product: &str, command: &str) -> bool {
     answer.contains("\"allow\"")
 }
 
+#[test]
+fn what_a_closed_link_leads_to_is_read_by_no_name_of_its_own() {
+    let session = project();
+    session
+        .write("project/shared/env.txt", "x7f9\n")
+        .write("project/shared/open.txt", "x\n")
+        .write("project/store/first", "x7f9\n");
+    let at = |path: &str| session.workspace().join(path);
+    symlink("../shared/env.txt", at("src/.envrc")).unwrap();
+    symlink("store", at(".ssh")).unwrap();
+    let closed = [
+        "cat shared/env.txt",
+        "cat shared/e*",
+        "grep -r x7 shared",
+        "head -1 shared/*.txt",
+        "cat store/first",
+        "find store -type f -exec cat {} +",
+    ];
+    assert_each(&session, &closed, false);
+    assert_each(&session, &["cat shared/open.txt", "ls shared store", "cat a.txt docs/also.md"], true);
+}
+
 /// A file with a name elsewhere may be anybody's. Package managers, though, link what they unpack from a store.
 #[test]
 fn a_file_of_elsewhere_is_read_by_no_other_name_but_those_of_packages_are() {

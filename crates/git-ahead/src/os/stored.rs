@@ -1,18 +1,21 @@
 //! What a repository keeps of files, beyond those of its work tree.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use super::undone::Surroundings;
 use crate::{GitError, KeptFile};
 
-/// Files of a repository's folder that change when other objects can be reached from it.
-const CHANGE_WITH_IT: [&str; 5] = ["HEAD", "index", "packed-refs", "logs/HEAD", "logs/refs/stash"];
 /// The most files of which the content is read, and the most bytes of one and of all.
 const MOST_CONTENTS: usize = 500;
 const MOST_BYTES: u64 = 4 << 20;
 const MOST_BYTES_OF_ALL: u64 = 32 << 20;
 /// The most commits of which they are looked for.
 const MOST_COMMITS: usize = 5_000;
+/// The most objects of which all are listed, to find those that nothing names.
+const MOST_OBJECTS: u64 = 3_000_000;
 
 impl Surroundings {
     /// Whether a path for which `is_meant` is true is in a commit that is still stored, a stash or the index, or was and can
@@ -71,13 +74,12 @@ impl Surroundings {
     /// the path at which each was found first. A commit that was given up leaves a tree.
     fn objects(&self, most_commits: Option<usize>) -> Result<Vec<u8>, GitError> {
         let most = most_commits.map(|most| format!("--max-count={most}"));
-        let list = ["rev-list", "--objects", "--ignore-missing"];
+        // What is not stored, as in a clone that left files out, nobody can find in it.
+        let list = ["rev-list", "--objects", "--ignore-missing", "--missing=allow-any"];
         let reachable = ["--all", "--reflog", "--indexed-objects"];
         let words = list.into_iter().chain(reachable).chain(most.as_deref()).collect::<Vec<_>>();
         let mut objects = self.git.ask(&self.at, "rev-list", &words, b"")?;
-        let check =
-            ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
-        let stored = self.git.ask(&self.at, "cat-file", &check, b"")?;
+        let stored = self.stored()?;
         let unnamed = |objects: &[u8], kind: &[u8]| {
             let reached: HashSet<_> = lines(objects).map(name_of).collect();
             let of_kind = lines(&stored).filter_map(|line| line.strip_prefix(kind));
@@ -105,17 +107,41 @@ impl Surroundings {
         Ok(objects)
     }
 
-    /// A text that differs as soon as [`keeps`](Self::keeps) may answer otherwise.
-    pub fn state(&self) -> Result<Vec<u8>, GitError> {
-        let words = ["for-each-ref", "--format=%(objectname) %(refname)"];
-        let mut state = self.git.ask(&self.at, "for-each-ref", &words, b"")?;
-        for name in CHANGE_WITH_IT {
-            if let Ok(found) = self.at.folder.join(name).metadata() {
-                state.extend(format!("{name} {} {:?}\n", found.len(), found.modified()).into_bytes());
+    /// A line for each object that is stored, with its type and its name; in a very large repository only for those that
+    /// are not packed.
+    fn stored(&self) -> Result<Vec<u8>, GitError> {
+        let told = self.git.ask(&self.at, "count-objects", &["count-objects", "-v"], b"")?;
+        let told = String::from_utf8_lossy(&told);
+        let format = "--batch-check=%(objecttype) %(objectname)";
+        if count_of(&told, "count") + count_of(&told, "in-pack") <= MOST_OBJECTS {
+            let words = ["cat-file", "--batch-all-objects", "--unordered", format];
+            return self.git.ask(&self.at, "cat-file", &words, b"");
+        }
+        let words = ["rev-parse", "--path-format=absolute", "--git-path", "objects"];
+        let objects = self.git.ask(&self.at, "rev-parse", &words, b"")?;
+        let objects = PathBuf::from(OsStr::from_bytes(objects.trim_ascii_end()));
+        let mut loose = Vec::new();
+        for folder in objects.read_dir().into_iter().flatten().flatten() {
+            let start = folder.file_name();
+            for object in folder.path().read_dir().into_iter().flatten().flatten() {
+                let name = [start.as_encoded_bytes(), object.file_name().as_encoded_bytes()].concat();
+                if name.iter().all(u8::is_ascii_hexdigit) {
+                    loose.extend(name);
+                    loose.push(b'\n');
+                }
             }
         }
-        Ok(state)
+        if loose.is_empty() {
+            return Ok(loose);
+        }
+        self.git.ask(&self.at, "cat-file", &["cat-file", format], &loose)
     }
+}
+
+/// The number behind a word in what `git count-objects` tells.
+fn count_of(told: &str, word: &str) -> u64 {
+    let count = told.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(": ")?.parse().ok());
+    count.unwrap_or(0)
 }
 
 /// Trees by their names, each with the names and the paths of what is in it.

@@ -211,7 +211,7 @@ impl Surroundings {
 }
 
 /// The folder of the repository that begins here, with a work tree or without one.
-fn git_folder(top: &Path) -> Option<PathBuf> {
+pub(super) fn git_folder(top: &Path) -> Option<PathBuf> {
     let folder = Dir::open_ambient_dir(top, ambient_authority()).ok()?;
     let Ok(found) = folder.symlink_metadata(".git") else {
         let is_bare = ["HEAD", "objects", "refs"].iter().all(|name| folder.exists(name));
@@ -220,9 +220,16 @@ fn git_folder(top: &Path) -> Option<PathBuf> {
     if found.is_dir() {
         return folder.exists(".git/HEAD").then(|| top.join(".git"));
     }
+    Some(top.join(target_of(&top.join(".git"), "gitdir: ")?))
+}
+
+/// The path that a small file of git's names behind `before`.
+pub(super) fn target_of(file: &Path, before: &str) -> Option<PathBuf> {
+    let folder = Dir::open_ambient_dir(file.parent()?, ambient_authority()).ok()?;
+    let name = file.file_name()?;
+    let found = folder.symlink_metadata(name).ok()?;
     if !found.is_file() || LONGEST_LINK < found.len() {
         return None;
     }
-    let link = folder.read_to_string(".git").ok()?;
-    Some(top.join(link.trim_end().strip_prefix("gitdir: ")?))
+    Some(PathBuf::from(folder.read_to_string(name).ok()?.trim_end().strip_prefix(before)?))
 }

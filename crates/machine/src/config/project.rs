@@ -17,6 +17,25 @@ pub struct ProjectModels {
     pub(crate) users: (Option<ModelSpec>, Option<ModelSpec>),
 }
 
+/// Adds the rules of a project's file to those of the user.
+pub(super) fn apply_rules(config: &mut Config, path: &Path) -> Result<(), CliError> {
+    file::read(path, Owner::Project)?.map_or(Ok(()), |file| add_rules(config, &file))
+}
+
+fn add_rules(config: &mut Config, file: &File) -> Result<(), CliError> {
+    config.deny.extend(file.deny()?);
+    if let Some(defaults) = file.deny_defaults() {
+        if !defaults.value && config.deny_defaults {
+            let problem = "a project cannot open files that hold secrets; true is allowed here, false only in your own file";
+            return Err(file.source().refuse(defaults.line, "deny_defaults", problem));
+        }
+        config.deny_defaults = defaults.value;
+    }
+    let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
+    config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
+    Ok(())
+}
+
 /// Applies the project's file to the user's configuration, as far as a project may change it.
 ///
 /// `nearest` is what flags and environment say. A field that they set is not checked in the project's file, because the
@@ -42,16 +61,7 @@ pub(super) fn apply(config: &mut Config, nearest: &Flags, path: &Path) -> Result
     if let (Some(mode), None) = (file.mode()?, nearest.mode) {
         config.mode = lowered_mode(source, &mode, config.mode)?;
     }
-    config.deny.extend(file.deny()?);
-    if let Some(defaults) = file.deny_defaults() {
-        if !defaults.value && config.deny_defaults {
-            let problem = "a project cannot open files that hold secrets; true is allowed here, false only in your own file";
-            return Err(source.refuse(defaults.line, "deny_defaults", problem));
-        }
-        config.deny_defaults = defaults.value;
-    }
-    let of_user: Vec<_> = config.policies.of(PolicyOrigin::User).cloned().collect();
-    config.policies = Policies::new(of_user, file.policies()).map_err(|error| file.refuse_policy(&error))?;
+    add_rules(config, &file)?;
     let others = &mut config.external_tools;
     tool_servers::apply(others, file.mcp(), file.http_tools(), source, PolicyOrigin::Project)?;
     let others = config.external_tools.http_names();

@@ -10,14 +10,14 @@ mod undo;
 mod unwritten;
 pub mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use headstart_agent::{AgentHandle, AgentOptions, Ports, Updates, agent};
 use headstart_speculation::Staging;
 use tokio::task::JoinHandle;
 
-use crate::config::Config;
+use crate::config::{Config, RuleFiles};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::models::Models;
@@ -101,6 +101,7 @@ impl ConversationSetup {
         let storage = SessionStorage::open(config, workspace, state.as_deref(), which, environment)?;
         let servers = tool_servers::begin(config, workspace, state.as_deref(), environment, servers).await?;
         let parts = setup::parts(config, workspace, state.as_deref(), models, environment, servers).await?;
+        parts.host.follow(RuleFiles::new(environment, Path::new(workspace)));
         Ok(Self { parts, accounts, storage, state })
     }
 }

@@ -148,6 +148,12 @@ pub(super) fn target_in(file: &Path, before: &str, folder: &Path) -> Option<Path
     Some(folder.join(text.strip_prefix(before)?.trim_end_matches(['\n', '\r'])))
 }
 
+/// Whether the `.git` of a work tree is a file that names a folder which is not there.
+pub fn leads_nowhere(dot_git: &Path) -> bool {
+    let target = target_in(dot_git, "gitdir: ", dot_git.parent().unwrap_or(Path::new("/")));
+    target.is_some_and(|target| target.symlink_metadata().is_err())
+}
+
 /// The repositories in the folders of git's own of these ones, at which no working tree of theirs leads: those of submodules
 /// that were taken out, whose objects git keeps. At most `most` and one more are looked for.
 pub fn without_working_tree(tops: &[PathBuf], most: usize) -> Vec<PathBuf> {

@@ -9,6 +9,8 @@ use crate::system::read_plain;
 
 /// The names of a repository's own settings.
 const SETTINGS: [&str; 2] = ["config", "config.worktree"];
+/// Folders of which git reads nothing by itself, and which people keep elsewhere.
+const NOT_READ: [&str; 2] = ["hooks", "lfs"];
 /// The most bytes of settings, and the most files of them that name one another.
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_FILES: usize = 64;
@@ -39,7 +41,8 @@ pub fn odd_file(workspace: &Path) -> Option<String> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(path),
                 Ok(kind) if kind.is_symlink() => {
-                    if never_ends(&path) || path.is_dir() && !is_below(&path, &repository) {
+                    let is_unread = NOT_READ.iter().any(|known| entry.file_name() == *known);
+                    if never_ends(&path) || path.is_dir() && !is_unread && !is_below(&path, &repository) {
                         return Some(name(&path));
                     }
                 }
@@ -252,7 +255,10 @@ mod tests {
         assert_eq!(odd_file(hostile.path()), None);
         symlink("../src", inner.join("worktrees")).unwrap();
         assert_eq!(odd_file(hostile.path()).as_deref(), Some("inner/worktrees"));
+        fs::remove_dir_all(inner.join("hooks")).unwrap();
+        symlink("../src", inner.join("hooks")).unwrap();
         fs::remove_file(inner.join("worktrees")).unwrap();
+        assert_eq!(odd_file(hostile.path()), None, "git reads nothing of hooks, which may be kept elsewhere");
         mkfifoat(CWD, inner.join("index"), Mode::RUSR).unwrap();
         assert_eq!(odd_file(hostile.path()).as_deref(), Some("inner/index"));
     }

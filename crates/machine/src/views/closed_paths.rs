@@ -26,6 +26,8 @@ const NOT_SEARCHED: [&str; 4] = [".git", "node_modules", ".venv", "target"];
 const PARTS_OF_GIT: [&str; 3] = ["HEAD", "objects", "refs"];
 /// The most names that are searched before a command.
 const MAX_NAMES: usize = 1_000_000;
+/// The most names in folders that only repositories are looked for in.
+const MAX_NAMES_OF_PACKAGES: usize = 4_000_000;
 /// The most repositories below a workspace that git is asked about before a command.
 const MAX_REPOSITORIES: usize = 100;
 /// The most closed paths that are named at once.
@@ -36,7 +38,7 @@ const RACY_WINDOW: Duration = Duration::from_secs(1);
 
 /// The result of the last search.
 #[derive(Debug)]
-pub(super) struct ClosedPathCache {
+pub(crate) struct ClosedPathCache {
     last: Mutex<Option<CachedScan>>,
     racy_window: Duration,
 }
@@ -63,6 +65,8 @@ struct CachedFolder {
     names: usize,
     closed: Vec<WorkspacePath>,
     folders: Vec<WorkspacePath>,
+    /// Those of `closed` that are links.
+    links: Vec<WorkspacePath>,
     /// Whether a repository begins here, with a work tree or without one.
     is_repository: bool,
 }
@@ -71,9 +75,10 @@ struct CachedFolder {
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub(crate) paths: Vec<WorkspacePath>,
-    /// The workspace, the folders below it that begin a repository, and those of submodules that are gone. Below it they are looked for only where something
-    /// is closed.
+    /// The workspace, the folders below it that begin a repository, and those of submodules that are gone.
     pub(crate) repositories: Vec<PathBuf>,
+    /// The folders in which neither closed files nor repositories were looked for.
+    pub(super) not_searched: Vec<WorkspacePath>,
 }
 
 /// Identifies a state of a folder. No program can set this back, because the time of the last change of an inode cannot
@@ -94,24 +99,13 @@ impl ClosedPathCache {
         secrets: SecretAccess,
     ) -> io::Result<Closed> {
         let mut last = lock(&self.last);
-        let is_same =
-            |look: &CachedScan| look.workspace == workspace && look.deny == *deny && look.secrets == secrets;
-        let before = last.take().filter(is_same).map(|look| look.folders).unwrap_or_default();
-        let mut search = ClosedPathScan {
-            workspace,
-            deny,
-            racy_window: self.racy_window,
-            keeps_times: keeps_times(workspace),
-            before,
-            now: HashMap::new(),
-            looked_at: 0,
-            found: Vec::new(),
-        };
-        search.folders_from(WorkspacePath::root(), secrets == SecretAccess::Closed)?;
-        let ClosedPathScan { now: folders, mut found, .. } = search;
+        let mut search = self.scan(&mut last, workspace, deny, secrets, MAX_NAMES);
+        search.folders_from(&[WorkspacePath::root()], secrets == SecretAccess::Closed)?;
+        let ClosedPathScan { now: folders, mut found, links, not_searched, .. } = search;
         if secrets == SecretAccess::Closed {
             found.extend(settings_of_nested_repositories(workspace, &folders)?);
         }
+        let found = with_targets(workspace, found, &links)?;
         let paths = with_other_names(workspace, found, MAX_NAMES)?;
         // What is hidden there would count as a change of the repository by the command.
         let is_gits =
@@ -122,10 +116,97 @@ impl ClosedPathCache {
             );
             return Err(io::Error::other(message));
         }
-        let closed = Closed { paths, repositories: repositories(workspace, &folders)? };
+        let closed = Closed { paths, repositories: repositories(workspace, &folders)?, not_searched };
         *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
         Ok(closed)
     }
+
+    /// The names that are closed on disk, and other names of the same files.
+    pub(crate) fn paths(
+        &self,
+        workspace: &Path,
+        deny: &DenyRules,
+        secrets: SecretAccess,
+    ) -> io::Result<Vec<WorkspacePath>> {
+        let mut last = lock(&self.last);
+        let mut search = self.scan(&mut last, workspace, deny, secrets, MAX_NAMES);
+        search.folders_from(&[WorkspacePath::root()], secrets == SecretAccess::Closed)?;
+        let ClosedPathScan { now: folders, found, .. } = search;
+        *last = Some(CachedScan { workspace: workspace.to_owned(), deny: deny.clone(), secrets, folders });
+        with_other_names(workspace, found, MAX_NAMES)
+    }
+
+    /// The tops of the repositories below folders that were not searched.
+    pub(super) fn repositories_below(
+        &self,
+        workspace: &Path,
+        folders: &[WorkspacePath],
+    ) -> io::Result<Vec<PathBuf>> {
+        let mut last = lock(&self.last);
+        let deny = DenyRules::default();
+        let mut search = self.scan(&mut last, workspace, &deny, SecretAccess::Open, MAX_NAMES_OF_PACKAGES);
+        search.is_for_repositories = true;
+        search.folders_from(folders, false)?;
+        let folders = search.now;
+        let tops = folders.iter().filter(|(_, folder)| folder.is_repository);
+        let mut tops = tops.map(|(path, _)| path_in(workspace, path)).collect::<io::Result<Vec<_>>>()?;
+        tops.sort();
+        *last = Some(CachedScan {
+            workspace: workspace.to_owned(),
+            deny: deny.clone(),
+            secrets: SecretAccess::Open,
+            folders,
+        });
+        Ok(tops)
+    }
+
+    /// A search that lists only what has changed since the last one of its kind.
+    fn scan<'a>(
+        &self,
+        last: &mut Option<CachedScan>,
+        workspace: &'a Path,
+        deny: &'a DenyRules,
+        secrets: SecretAccess,
+        most_names: usize,
+    ) -> ClosedPathScan<'a> {
+        let is_same =
+            |look: &CachedScan| look.workspace == workspace && look.deny == *deny && look.secrets == secrets;
+        ClosedPathScan {
+            workspace,
+            deny,
+            racy_window: self.racy_window,
+            keeps_times: keeps_times(workspace),
+            before: last.take().filter(is_same).map(|look| look.folders).unwrap_or_default(),
+            now: HashMap::new(),
+            looked_at: 0,
+            most_names,
+            found: Vec::new(),
+            links: Vec::new(),
+            not_searched: Vec::new(),
+            is_for_repositories: false,
+        }
+    }
+}
+
+/// The closed paths, and those to which closed links lead in the workspace.
+fn with_targets(
+    workspace: &Path,
+    mut closed: Vec<WorkspacePath>,
+    links: &[WorkspacePath],
+) -> io::Result<Vec<WorkspacePath>> {
+    for link in links {
+        let Ok(target) = path_in(workspace, link)?.canonicalize() else { continue };
+        let Some(target) = target.strip_prefix(workspace).ok().and_then(workspace_path) else { continue };
+        if link.starts_with(&target) || target.names().any(|name| name == b".git") {
+            let to = if target.is_root() { "the workspace itself".to_owned() } else { target.to_string() };
+            return Err(io::Error::other(format!("{link} is closed, and leads to {to}")));
+        }
+        if !closed.iter().any(|known| target.starts_with(known)) {
+            closed.retain(|known| !known.starts_with(&target));
+            closed.push(target);
+        }
+    }
+    Ok(closed)
 }
 
 /// What the model is told of closed paths that the output of a command names which failed: it may have failed because
@@ -191,16 +272,23 @@ struct ClosedPathScan<'a> {
     before: HashMap<WorkspacePath, CachedFolder>,
     now: HashMap<WorkspacePath, CachedFolder>,
     looked_at: usize,
+    most_names: usize,
     found: Vec<WorkspacePath>,
+    links: Vec<WorkspacePath>,
+    not_searched: Vec<WorkspacePath>,
+    /// Whether nothing is looked for but where repositories begin.
+    is_for_repositories: bool,
 }
 
 impl ClosedPathScan<'_> {
-    /// Looks at a folder and all below it. They wait in a list, because there may be more in one another than a thread
+    /// Looks at folders and all below them. They wait in a list, because there may be more in one another than a thread
     /// has stack for.
-    fn folders_from(&mut self, root: WorkspacePath, for_secrets: bool) -> io::Result<()> {
-        let mut waiting = vec![(root, for_secrets)];
+    fn folders_from(&mut self, roots: &[WorkspacePath], for_secrets: bool) -> io::Result<()> {
+        let mut waiting: Vec<_> = roots.iter().map(|root| (root.clone(), for_secrets)).collect();
         while let Some((path, for_secrets)) = waiting.pop() {
-            if self.deny.is_empty() && !for_secrets {
+            let is_git = path.file_name() == Some(b".git");
+            if self.deny.is_empty() && !for_secrets && (is_git || !self.is_for_repositories) {
+                self.not_searched.extend((!is_git && !path.is_root()).then_some(path));
                 continue;
             }
             let listed = self.folder(&path, for_secrets)?;
@@ -225,12 +313,14 @@ impl ClosedPathScan<'_> {
             None => self.list(&folder, path, stamp, for_secrets)?,
         };
         self.looked_at += listed.names;
-        if MAX_NAMES < self.looked_at {
+        if self.most_names < self.looked_at {
+            let most = self.most_names;
             let message =
-                format!("it holds more than {MAX_NAMES} files, too many to look for closed ones among them");
+                format!("it holds more than {most} files, too many to look for closed ones among them");
             return Err(io::Error::other(message));
         }
         self.found.extend(listed.closed.iter().cloned());
+        self.links.extend(listed.links.iter().cloned());
         Ok(listed)
     }
 
@@ -241,15 +331,21 @@ impl ClosedPathScan<'_> {
         stamp: Option<Stamp>,
         for_secrets: bool,
     ) -> io::Result<CachedFolder> {
-        let mut listed =
-            CachedFolder { stamp, names: 0, closed: Vec::new(), folders: Vec::new(), is_repository: false };
+        let mut listed = CachedFolder {
+            stamp,
+            names: 0,
+            closed: Vec::new(),
+            folders: Vec::new(),
+            links: Vec::new(),
+            is_repository: false,
+        };
         let Ok(entries) = fs::read_dir(folder) else {
             // Nobody can say what is in such a folder, so all of it is closed.
             let closed = (!path.is_root() && may_hide_names(folder)).then(|| path.clone());
             return Ok(CachedFolder { stamp: None, closed: closed.into_iter().collect(), ..listed });
         };
         let mut parts_of_git = 0;
-        for entry in entries.take(MAX_NAMES + 1) {
+        for entry in entries.take(self.most_names + 1) {
             let entry = entry?;
             listed.names += 1;
             listed.is_repository |= entry.file_name() == ".git";
@@ -257,6 +353,7 @@ impl ClosedPathScan<'_> {
             let below = path.join_bytes(entry.file_name().as_encoded_bytes()).map_err(io::Error::other)?;
             let is_secret = for_secrets && self.deny.secret(&below).is_some();
             if is_secret || self.deny.matching(&below).is_some() {
+                listed.links.extend(entry.file_type()?.is_symlink().then(|| below.clone()));
                 listed.closed.push(below);
             } else if entry.file_type()?.is_dir() {
                 listed.folders.push(below);

@@ -52,38 +52,29 @@ impl KeptInRepository {
     }
 
     fn objection_to(&self, top: &Path, workspace: &Path, deny: &DenyRules) -> Option<String> {
-        let inside = top.strip_prefix(workspace).ok().filter(|inside| *inside != Path::new(""));
-        let repository = inside
-            .map_or("the repository".to_owned(), |inside| format!("the repository {}", inside.display()));
-        let unknown = |why: &str| {
-            format!("it cannot be told whether {repository} holds what a deny rule covers: {why}")
-        };
-        // One that begins above the workspace is not in a view.
-        if inside.is_none() && !top.join(".git").exists() && !top.join("objects").exists() {
-            return None;
-        }
-        if let Some(file) = git::odd_file(top) {
-            return Some(unknown(&format!("{file} is not a regular file")));
-        }
         match self.keeps_closed(top, workspace, deny) {
             Ok(false) => None,
             Ok(true) => Some(format!(
-                "commits of {repository} hold what a deny rule covers, which every program in a view could ask git for"
+                "commits of {} hold what a deny rule covers, which every program in a view could ask git for",
+                name_of(top, workspace)
             )),
-            Err(why) => Some(unknown(&why)),
+            Err(why) => Some(format!(
+                "it cannot be told whether {} holds what a deny rule covers: {why}",
+                name_of(top, workspace)
+            )),
         }
     }
 
     fn keeps_closed(&self, top: &Path, workspace: &Path, deny: &DenyRules) -> Result<bool, String> {
-        let repository = git::find(workspace).and_then(|git| Surroundings::find(git, top));
-        let Some(repository) = repository.map_err(|error| error.to_string())? else { return Ok(false) };
-        let state = repository.state().map_err(|error| error.to_string())?;
+        let state = Surroundings::stamp(top).unwrap_or_default();
         let mut last = lock(&self.last);
         if let Some(known) = last.get(top)
             && (&known.state, &known.deny) == (&state, deny)
         {
             return Ok(known.keeps_closed);
         }
+        // One that begins above the workspace is not in a view.
+        let Some(repository) = readable(top, workspace, |_| false)? else { return Ok(false) };
         // A rule is about paths of the workspace.
         let inside =
             top.strip_prefix(workspace).ok().map(place_of).and_then(workspace_path).unwrap_or_default();
@@ -95,6 +86,43 @@ impl KeptInRepository {
         last.insert(top.to_owned(), KnownAnswer { state, deny: deny.clone(), keeps_closed: answer });
         Ok(answer)
     }
+}
+
+/// How a repository is called in a reason.
+pub(super) fn name_of(top: &Path, workspace: &Path) -> String {
+    match top.strip_prefix(workspace) {
+        Ok(inside) if inside != Path::new("") => format!("the repository {}", inside.display()),
+        _ => "the repository".to_owned(),
+    }
+}
+
+/// The repository that begins in a folder of the workspace; `None` if nothing is stored there that a view shows. Of one
+/// that begins above the workspace, `is_shown` says whether a view shows it. The error says why git cannot be asked.
+pub(super) fn readable(
+    top: &Path,
+    workspace: &Path,
+    is_shown: impl FnOnce(&Path) -> bool,
+) -> Result<Option<Surroundings>, String> {
+    let dot_git = top.join(".git");
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    let is_above = !is_there(&dot_git) && !is_there(&top.join("objects"));
+    if is_above && (top != workspace || !is_shown(top)) {
+        return Ok(None);
+    }
+    if dot_git.is_dir() && !is_there(&dot_git.join("HEAD")) {
+        let is_empty = !is_there(&dot_git.join("objects"));
+        return if is_empty { Ok(None) } else { Err("its folder lacks the file HEAD".to_owned()) };
+    }
+    // A file that leads to nothing, as packages of others contain it, stores nothing.
+    if Surroundings::stamp(top).is_none() || dot_git.is_file() && git::leads_nowhere(&dot_git) {
+        return Ok(None);
+    }
+    if let Some(file) = git::odd_file(top) {
+        return Err(format!("{file} is not a regular file"));
+    }
+    let found = git::find(workspace).and_then(|git| Surroundings::find(git, top));
+    let found = found.map_err(|error| error.to_string())?;
+    Ok(found.filter(|found| is_above || found.begins_in(top)))
 }
 
 /// Where the files of a repository are, or were, for one in git's own folder: a submodule is mostly called by its place.

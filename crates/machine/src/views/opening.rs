@@ -17,6 +17,8 @@ pub struct OpenedView {
     pub(super) git: ViewRepository,
     /// The view shows the files as they were on disk at this time, in nanoseconds of the clock of files.
     pub(super) fresh: i64,
+    /// What it hides from a command of the user's.
+    pub(super) hidden: Vec<WorkspacePath>,
     /// What it shows of the project's test data that look like secrets, to a command of the user's.
     pub(super) test_data: Vec<WorkspacePath>,
     files: ViewFiles,
@@ -53,7 +55,7 @@ impl Views {
         let git = ViewRepository::starts_now();
         let (view, files) = self.start(id, &self.options, deny, output)?;
         let fresh = git.since;
-        Ok(OpenedView { view, git, fresh, test_data: Vec::new(), files })
+        Ok(OpenedView { view, git, fresh, hidden: Vec::new(), test_data: Vec::new(), files })
     }
 
     /// A view with these options, in which no changes are shown yet. If the disk cannot hold one of its layers, the

@@ -23,7 +23,8 @@ impl Views {
         if self.options.network != Network::Own || !closed.paths.iter().any(may_be) {
             return Vec::new();
         }
-        let traces = self.kept_secrets.traces(&closed.repositories);
+        // Where git does not answer, they stay hidden.
+        let Ok(traces) = self.traces(closed) else { return Vec::new() };
         let (shown, hidden) = std::mem::take(&mut closed.paths)
             .into_iter()
             .partition(|path| may_be(path) && self.is_kept_by_git(path, &traces));

@@ -7,21 +7,24 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use headstart_git_ahead::{Git, KeptFile, Surroundings};
+use headstart_git_ahead::{KeptFile, Surroundings};
 use headstart_overlay_fs::{ChangeKind, ChangeSet, WorkspacePath};
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::{CommandOutput, SecretAccess, ToolError};
 
-use super::opening::OpenedView;
-use super::{Views, lock};
-use crate::git;
+use super::kept_in_repository::{name_of, readable};
+use super::lock;
+use crate::git::{Family, settings_with_tokens};
+use crate::system::read_plain;
 
+/// The most bytes of a repository's settings.
+const MAX_SETTINGS: u64 = 1 << 20;
 /// The least bytes of a text that counts as a trace of a file.
 const LEAST: usize = 8;
 
 /// What git keeps of such files, for the last state of the workspace's repository and of those below it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct KeptSecrets {
+    home: Option<PathBuf>,
     last: Mutex<Option<(Vec<u8>, Arc<Traces>)>>,
 }
 
@@ -43,60 +46,74 @@ struct SecretFile {
 }
 
 impl KeptSecrets {
-    /// Runs something, and finds the traces meanwhile.
-    pub(super) fn beside<T>(
-        &self,
-        tops: &[PathBuf],
-        secrets: SecretAccess,
-        run: impl FnOnce() -> T,
-    ) -> (T, Arc<Traces>) {
-        std::thread::scope(|scope| {
-            let traces = (secrets == SecretAccess::Closed).then(|| scope.spawn(|| self.traces(tops)));
-            (run(), traces.and_then(|traces| traces.join().ok()).unwrap_or_default())
-        })
+    pub(super) fn new(home: Option<PathBuf>) -> Self {
+        Self { home, last: Mutex::default() }
     }
 
-    /// The traces of files with secrets in the repositories with these tops. Where git does not answer there are none.
-    pub(super) fn traces(&self, tops: &[PathBuf]) -> Arc<Traces> {
-        let Some(git) = tops.first().and_then(|workspace| git::find(workspace).ok()) else {
-            return Arc::default();
-        };
-        let repositories: Vec<_> = tops.iter().filter_map(|top| repository(&git, top)).collect();
-        let state = repositories.iter().filter_map(|repository| repository.state().ok()).collect::<Vec<_>>();
-        let state = state.join(&b'\n');
+    /// The traces of files with secrets in the repositories with these tops, the workspace first; the error says why that
+    /// cannot be told.
+    pub(super) fn traces(&self, tops: &[PathBuf]) -> Result<Arc<Traces>, String> {
+        let state = tops.iter().flat_map(|top| {
+            let stamp = Surroundings::stamp(top).unwrap_or_default();
+            [top.as_os_str().as_encoded_bytes(), b"\n", &stamp].concat()
+        });
+        let state: Vec<_> = state.collect();
         let mut last = lock(&self.last);
         if let Some((known, traces)) = &*last
             && *known == state
         {
-            return Arc::clone(traces);
+            return Ok(Arc::clone(traces));
         }
-        let traces = Arc::new(Traces::of(repositories));
+        let traces = Arc::new(self.read(tops)?);
         *last = Some((state, Arc::clone(&traces)));
-        traces
+        Ok(traces)
+    }
+
+    fn read(&self, tops: &[PathBuf]) -> Result<Traces, String> {
+        let Some(workspace) = tops.first() else { return Ok(Traces::default()) };
+        let mut traces = Traces::default();
+        for top in tops {
+            let unknown = |why: String| {
+                format!(
+                    "it cannot be told what {} keeps of files with secrets, which every program in a view could ask git for: {why}",
+                    name_of(top, workspace)
+                )
+            };
+            let is_shown = |top: &Path| Family::of(top, self.home.as_deref()).is_ok();
+            let Some(repository) = readable(top, workspace, is_shown).map_err(unknown)? else { continue };
+            let kept = repository.contents(is_secret).map_err(|why| unknown(why.to_string()))?;
+            for KeptFile { path, content } in kept {
+                traces.add(String::from_utf8_lossy(&path).into_owned(), content);
+            }
+            // Those of the workspace itself end a command before it begins, and most others are hidden.
+            let of_others =
+                if top == workspace { Vec::new() } else { settings_with_tokens(&top.join(".git")) };
+            for file in of_others {
+                let content = read_plain(&file, MAX_SETTINGS).map_err(|why| unknown(why.to_string()))?;
+                let path = file.strip_prefix(workspace).unwrap_or(&file);
+                traces.add(path.display().to_string(), content);
+            }
+            traces.repositories.push(repository);
+        }
+        Ok(traces)
     }
 }
 
 impl Traces {
-    fn of(repositories: Vec<Surroundings>) -> Self {
-        let mut traces = Self::default();
-        let kept = repositories.iter().filter_map(|repository| repository.contents(is_secret).ok());
-        for KeptFile { path, content } in kept.flatten() {
-            let lines: HashSet<_> = content.split(|byte| *byte == b'\n').filter_map(telling).collect();
-            let words = lines.iter().flat_map(|line| words(line)).filter(|word| is_made_by_a_program(word));
-            let words: HashSet<_> =
-                words.chain(lines.iter().copied().filter(|line| looks_secret(line))).collect();
-            let encoded = words.iter().flat_map(|word| encoded(word));
-            let plain = lines.union(&words).map(|line| line.to_vec());
-            for line in plain.chain(encoded) {
-                if let Some(start) = line.first_chunk() {
-                    traces.by_start.entry(*start).or_default().push((line, traces.files.len()));
-                }
+    fn add(&mut self, path: String, content: Vec<u8>) {
+        let lines: HashSet<_> = content.split(|byte| *byte == b'\n').filter_map(telling).collect();
+        let words = lines.iter().flat_map(|line| words(line)).filter(|word| is_made_by_a_program(word));
+        let words: HashSet<_> =
+            words.chain(lines.iter().copied().filter(|line| looks_secret(line))).collect();
+        let encoded = words.iter().flat_map(|word| encoded(word));
+        let plain = lines.union(&words).map(|line| line.to_vec());
+        for line in plain.chain(encoded) {
+            if let Some(start) = line.first_chunk() {
+                self.by_start.entry(*start).or_default().push((line, self.files.len()));
             }
-            let path = String::from_utf8_lossy(&path).into_owned();
-            traces.files.push(SecretFile { path, lines: lines.len() });
-            traces.contents.insert(content);
         }
-        Self { repositories, ..traces }
+        self.files.push(SecretFile { path, lines: lines.len() });
+        self.contents.insert(content);
     }
 
     /// Whether git keeps this content of one of the files.
@@ -104,10 +121,10 @@ impl Traces {
         self.contents.contains(content)
     }
 
-    /// Fails if a command told of such a file by what it printed or wrote.
-    pub(super) fn refuse(&self, printed: &CommandOutput, written: &ChangeSet) -> Result<(), ToolError> {
-        let file = self.file_told_by(printed.output.as_bytes(), written);
-        file.map_or(Ok(()), |file| Err(ToolError::no_view(reason(file))))
+    /// Why no program may be told what a command printed and wrote; `None` if it holds no file with a secret.
+    pub(super) fn objection(&self, printed: &[u8], written: &ChangeSet) -> Option<String> {
+        let file = self.file_told_by(printed, written)?;
+        Some(format!("what it printed or wrote holds what git keeps of {file}, which is closed"))
     }
 
     /// The file that a command told of: by half of its lines, or by one that looks like a secret. What stands in an open
@@ -155,49 +172,6 @@ impl Traces {
             }
         }
     }
-}
-
-impl Views {
-    /// Why no command may run over the repository whose output a program is told; `None` if nothing in it is closed.
-    pub fn objection(&self, deny: &DenyRules) -> Option<String> {
-        match self.closed(deny) {
-            Ok(found) => self.kept_in_repository.objection(&found.repositories, deny, SecretAccess::of(deny)),
-            Err(error) => Some(error.to_string()),
-        }
-    }
-
-    /// Why no program may be told what a command printed and wrote; `None` if it holds no file with a secret.
-    pub fn told_secret(
-        &self,
-        deny: &DenyRules,
-        opened: &OpenedView,
-        printed: &[u8],
-        written: &ChangeSet,
-    ) -> Option<String> {
-        if SecretAccess::of(deny) != SecretAccess::Closed {
-            return None;
-        }
-        let traces = match self.closed(deny) {
-            Ok(found) => self.kept_secrets.traces(&found.repositories),
-            Err(error) => return Some(error.to_string()),
-        };
-        if let Err(changed) = self.check_test_data(&opened.test_data, &traces) {
-            return Some(changed.to_string());
-        }
-        traces.file_told_by(printed, written).map(reason)
-    }
-}
-
-/// Why nobody is told what a command did that told of this file.
-fn reason(file: &str) -> String {
-    format!("what it printed or wrote holds what git keeps of {file}, which is closed")
-}
-
-fn repository(git: &Git, top: &Path) -> Option<Surroundings> {
-    if git::odd_file(top).is_some() {
-        return None;
-    }
-    Surroundings::find(git.clone(), top).ok()?
 }
 
 fn is_secret(path: &[u8]) -> bool {

@@ -32,6 +32,7 @@ const TESTS: &[(&str, fn())] = &[
     ("a_program_of_the_workspace_does_not_run", a_program_of_the_workspace_does_not_run),
     ("what_is_closed_is_not_read_whatever_the_command", what_is_closed_is_not_read_whatever_the_command),
     ("another_name_opens_nothing_closed", another_name_opens_nothing_closed),
+    ("what_a_closed_link_leads_to_is_closed", what_a_closed_link_leads_to_is_closed),
     (
         "the_settings_of_git_are_closed_where_git_does_not_run",
         the_settings_of_git_are_closed_where_git_does_not_run,
@@ -322,6 +323,41 @@ fn another_name_opens_nothing_closed() {
     assert_eq!(text(&place.run("cat .git/*.pem .git/foo/.env .git/modules/refs/any.pem").stdout), "");
     // Two names of an open file are both open.
     assert_eq!(text(&place.run("cat docs/a.md docs/b.md").stdout), "KEY=shown\nKEY=shown\n");
+}
+
+fn what_a_closed_link_leads_to_is_closed() {
+    let mut place = Place::new();
+    let workspace = place.workspace();
+    for file in ["docs/kept", "node_modules/x/kept", "store/deep/kept"] {
+        let file = workspace.join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "KEY=hush\n").unwrap();
+    }
+    fs::hard_link(workspace.join("docs/kept"), workspace.join("src/same")).unwrap();
+    // Through another link, to a file among packages, to a folder, and to what the link itself is in.
+    for (target, link) in [
+        ("../docs/between", "src/one.pem"),
+        ("kept", "docs/between"),
+        ("node_modules/x/kept", "two.pem"),
+        ("store", "three.pem"),
+        ("..", "src/four.pem"),
+        ("gone", "five.pem"),
+    ] {
+        symlink(target, workspace.join(link)).unwrap();
+    }
+    for starts_git in [false, true] {
+        place.starts_git = starts_git;
+        for command in [
+            "cat docs/kept docs/between src/same node_modules/x/kept store/deep/kept",
+            "cat src/one.pem two.pem three.pem/deep/kept src/four.pem/docs/kept",
+            "grep -rh KEY=hush .",
+            "find . -type f -exec cat {} + | grep hush",
+        ] {
+            let said = text(&place.run(command).stdout);
+            assert!(!said.contains("hush"), "{command}: {said}");
+        }
+        assert_eq!(text(&place.run("cat docs/a.md src/main.rs").stdout), "KEY=shown\nKEY=shown\n");
+    }
 }
 
 fn the_settings_of_git_are_closed_where_git_does_not_run() {

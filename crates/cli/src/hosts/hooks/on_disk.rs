@@ -12,6 +12,8 @@ use headstart_tool_gate::{CommandRead, DenyRules, Extent, ReadNames, git_config_
 
 /// The most names that are looked at for one command, which takes well below a second.
 const MAX_NAMES: usize = 100_000;
+/// The most names in a workspace among which closed links are looked for.
+const MAX_NAMES_FOR_LINKS: usize = 1_000_000;
 /// Folders with what package managers fetched, which is no secret.
 const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
 /// Folders whose files are names of those in a store elsewhere, as package managers and git link them by the thousand.
@@ -22,7 +24,14 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Why these reads must not take place unconfined; `None` if all of them lead to open files of the workspace, whose
 /// path has no links.
 pub(super) fn objection(workspace: &Path, reads: &[CommandRead], rules: &DenyRules) -> Option<String> {
-    let mut look = Look { workspace, rules, names: 0, several_names: HashMap::new(), seen: HashSet::new() };
+    let mut look = Look {
+        workspace,
+        rules,
+        names: 0,
+        several_names: HashMap::new(),
+        seen: HashSet::new(),
+        read: HashSet::new(),
+    };
     look.reads(reads).err()
 }
 
@@ -37,6 +46,8 @@ struct Look<'a> {
     several_names: HashMap<(u64, u64), SeveralNames>,
     /// Folders whose content was looked at, each with whether links in it were followed.
     seen: HashSet<(PathBuf, bool)>,
+    /// All that is read, by paths without links.
+    read: HashSet<PathBuf>,
 }
 
 /// A file with several names.
@@ -64,7 +75,8 @@ impl Look<'_> {
                 }
             }
         }
-        self.other_names()
+        self.other_names()?;
+        self.targets_of_closed_links()
     }
 
     /// Looks at a path that is read, and with `follows` also where links below it lead.
@@ -217,6 +229,36 @@ impl Look<'_> {
         })
     }
 
+    /// Objects if something that is read is what a closed link leads to.
+    fn targets_of_closed_links(&mut self) -> Result<(), Objection> {
+        let mut left = if self.read.is_empty() { return Ok(()) } else { MAX_NAMES_FOR_LINKS };
+        let mut folders = vec![(self.workspace.to_owned(), WorkspacePath::root())];
+        while let Some((folder, inside)) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                left = left.checked_sub(1).ok_or_else(too_many)?;
+                let (path, name) = (entry.path(), entry.file_name());
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() && !LINKED_FROM_STORES.iter().any(|store| name == *store) {
+                    let below =
+                        inside.join_bytes(name.as_encoded_bytes()).map_err(|error| error.to_string())?;
+                    folders.push((path, below));
+                } else if kind.is_symlink() {
+                    let below =
+                        inside.join_bytes(name.as_encoded_bytes()).map_err(|error| error.to_string())?;
+                    let Some(target) =
+                        self.rules.closes(&below, false).then(|| path.canonicalize().ok()).flatten()
+                    else {
+                        continue;
+                    };
+                    if self.read.iter().any(|read| read.starts_with(&target)) && target != self.workspace {
+                        return Err(format!("a file that the command reads is {below} by another name"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn note(&mut self, path: &Path, metadata: &Metadata) {
         if !metadata.is_file() || metadata.nlink() < 2 {
             return;
@@ -230,7 +272,8 @@ impl Look<'_> {
 
     /// Objects to a path that is closed. The configuration of a repository is, if it holds a token; what a repository
     /// keeps of files is, if a deny rule may cover some of them.
-    fn open(&self, path: &Path, inside: &WorkspacePath) -> Result<(), Objection> {
+    fn open(&mut self, path: &Path, inside: &WorkspacePath) -> Result<(), Objection> {
+        self.read.insert(path.to_owned());
         let in_workspace = |folder: &&Path| folder.starts_with(self.workspace);
         if path.ancestors().take_while(in_workspace).any(|folder| self.keeps_objects(folder)) {
             return Err(closed(inside));
@@ -282,9 +325,7 @@ impl Look<'_> {
         for entry in entries {
             self.names += 1;
             if MAX_NAMES < self.names {
-                return Err(format!(
-                    "it reads among more than {MAX_NAMES} names, too many to look for closed ones"
-                ));
+                return Err(too_many());
             }
             let entry = entry.map_err(|error| unclear(folder, &error))?;
             let kind = entry.file_type().map_err(|error| unclear(&entry.path(), &error))?;
@@ -292,6 +333,10 @@ impl Look<'_> {
         }
         Ok(listed)
     }
+}
+
+fn too_many() -> Objection {
+    format!("it reads among more than {MAX_NAMES} names, too many to look for closed ones")
 }
 
 fn leaves(path: &Path) -> Objection {

@@ -51,6 +51,7 @@ impl Readable {
             but: None,
             looked_at: 0,
             several_names: HashSet::new(),
+            targets: HashSet::new(),
             names: HashMap::new(),
             is_blind: false,
             is_again: false,
@@ -63,7 +64,7 @@ impl Readable {
                 .several_names
                 .extend(search.names.drain().filter_map(|(file, left)| (0 < left).then_some(file)));
         }
-        if !search.several_names.is_empty() {
+        if !search.several_names.is_empty() || !search.targets.is_empty() {
             search.is_again = true;
             found = search.both(workspace, around)?;
         }
@@ -131,6 +132,8 @@ struct Search<'a> {
     looked_at: usize,
     /// The closed files that have another name, by device and inode.
     several_names: HashSet<(u64, u64)>,
+    /// The files and folders to which closed links lead.
+    targets: HashSet<PathBuf>,
     /// The files with several names, and how many of their names were not found.
     names: HashMap<(u64, u64), u64>,
     /// Whether there is a folder in which names of files may be that nobody can find.
@@ -177,6 +180,10 @@ impl Search<'_> {
                 if may_lead && self.leads_to_git.is_none() && leads_to_git(&entry.path()) {
                     self.leads_to_git = Some(entry.path());
                 }
+                // What a link in git's own folder leads to is git's, which is not shown as a whole.
+                if !is_git && (self.closes)(&entry.path(), &below) {
+                    self.note_target(&entry.path())?;
+                }
                 continue;
             }
             if self.but.as_ref().is_some_and(|but| entry.path() == *but) {
@@ -186,11 +193,12 @@ impl Search<'_> {
             let is_setting = is_git && name.as_bytes().starts_with(GIT_SETTINGS);
             let may_be_closed = !(is_setting && self.confinement.starts_git);
             let is_closed = may_be_closed && (self.closes)(&entry.path(), &below)
+                || self.targets.contains(&entry.path())
                 || self.closes_objects() && kind.is_dir() && keeps_objects(&entry.path());
             if is_closed {
                 readable.hides_something = true;
                 self.note(&entry.path())?;
-            } else if !kind.is_dir() && self.is_again && self.is_known(&entry.metadata()?) {
+            } else if !kind.is_dir() && self.looks_for_names() && self.is_known(&entry.metadata()?) {
                 readable.hides_something = true;
             } else if kind.is_file() {
                 self.note_name(&entry.metadata()?);
@@ -198,7 +206,8 @@ impl Search<'_> {
             } else if !kind.is_dir() {
                 // Nobody may ever write to a pipe, and then whoever opens it waits for ever.
                 is_partial = true;
-            } else if !self.is_again
+            } else if !self.looks_for_names()
+                && !self.targets.iter().any(|target| target.starts_with(entry.path()))
                 && (is_repository && FILLED_BY_GIT.iter().any(|known| name == *known)
                     || self.confinement.rules.is_empty() && NOT_SEARCHED.iter().any(|known| name == *known))
             {
@@ -233,6 +242,28 @@ impl Search<'_> {
         if !self.is_again && 1 < found.nlink() {
             *self.names.entry((found.dev(), found.ino())).or_insert(found.nlink()) -= 1;
         }
+    }
+
+    /// Whether other names of closed files are looked for.
+    fn looks_for_names(&self) -> bool {
+        self.is_again && !self.several_names.is_empty()
+    }
+
+    /// Remembers to which file or folder a closed link leads. One that is closed by its own name is found anyway.
+    fn note_target(&mut self, link: &Path) -> io::Result<()> {
+        let Ok(target) = link.canonicalize() else { return Ok(()) };
+        let places = [Some(&self.confinement.workspace), self.confinement.around.as_ref()];
+        let inside = places.into_iter().flatten().find_map(|place| target.strip_prefix(place).ok());
+        let Some(inside) =
+            inside.and_then(|inside| WorkspacePath::from_bytes(inside.as_os_str().as_bytes()).ok())
+        else {
+            return Ok(());
+        };
+        if !(self.closes)(&target, &inside) && !link.starts_with(&target) {
+            self.note(&target)?;
+            self.targets.insert(target);
+        }
+        Ok(())
     }
 
     /// Remembers which files below a closed path have another name.
