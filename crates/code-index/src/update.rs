@@ -41,7 +41,7 @@ pub enum Step {
 /// The result of an update.
 #[derive(Debug, Clone, Default)]
 pub struct Updated {
-    /// How much the index holds now.
+    /// How much the index holds now, of the files that were found or are known.
     pub progress: Progress,
     /// Whether all folders were searched.
     pub is_whole: bool,
@@ -70,12 +70,17 @@ pub async fn update(
     let mut updated =
         Updated { folders: found.folders, told: found.told, is_whole: found.is_whole, ..Updated::default() };
     updated.progress.all = found.files.len() as u64;
-    if !found.is_whole {
-        updated.progress.all = updated.progress.all.max(known.len() as u64) + 1;
-        updated.told.push(format!("only {} files were looked for in this time", found.files.len()));
-    }
-
     let there: HashSet<&WorkspacePath> = found.files.iter().map(|(path, _)| path).collect();
+    // What was not come to is as likely to be unchanged as what was, and nothing is said of it.
+    let unseen = known.keys().filter(|path| !found.is_whole && !there.contains(path)).count();
+    if !found.is_whole {
+        updated.progress.all += unseen as u64;
+        let (seen, all) = (found.files.len(), updated.progress.all);
+        updated.told.push(match unseen {
+            0 => format!("only {seen} files were found in this time; headstart index finds the rest"),
+            _ => format!("only {seen} of {all} files were looked at in this time; others may have changed"),
+        });
+    }
     let gone: Vec<Entry> = known
         .keys()
         .filter(|path| found.is_whole && !there.contains(path))
@@ -90,7 +95,7 @@ pub async fn update(
     };
     let (current, changed): (Vec<_>, Vec<_>) =
         found.files.iter().partition(|(path, seen)| is_current(path, seen));
-    updated.progress.current = current.len() as u64;
+    updated.progress.current = (current.len() + unseen) as u64;
 
     let mut batch = Vec::new();
     for (path, _) in changed {

@@ -77,7 +77,7 @@ impl TestIndex {
             index: Mutex::default(),
             generation: Mutex::default(),
             changed: Mutex::default(),
-            coverage: Mutex::new(IndexCoverage { percent: 100, trouble: None }),
+            coverage: Mutex::new(IndexCoverage { percent: Some(100), trouble: None }),
             asked: AtomicUsize::new(0),
             judged: Mutex::default(),
             order: Mutex::default(),
@@ -99,7 +99,8 @@ impl TestIndex {
         *self.generation.lock().unwrap() += 1;
     }
 
-    fn is_at(&self, percent: u64, trouble: Option<&str>) {
+    fn is_at(&self, percent: impl Into<Option<u64>>, trouble: Option<&str>) {
+        let percent = percent.into();
         *self.coverage.lock().unwrap() = IndexCoverage { percent, trouble: trouble.map(str::to_owned) };
     }
 }
@@ -297,6 +298,13 @@ fn what_is_not_indexed_yet_is_searched_for() {
     );
     assert_eq!(found, expected);
     assert_eq!(bench.read_files(), ["a.rs", "b.rs"]);
+    // As long as nobody knows how much is indexed, no answer says a number.
+    bench.kept.is_at(None, None);
+    let found = bench.codebase("check_login");
+    assert!(
+        found.contains("b.rs:2:") && found.contains("not been compared") && !found.contains('%'),
+        "{found}"
+    );
     // Words are searched for in the same form as in the index, whatever their case.
     assert!(bench.codebase("of the CHECKING").contains("b.rs:2:"));
     bench.kept.follow(|_| false);

@@ -50,7 +50,7 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
     for notice in &updated.told {
         output::note(notice);
     }
-    if updated.progress.percent() < 100 {
+    if updated.is_whole && updated.progress.percent() < 100 {
         let percent = updated.progress.percent();
         output::note(&format!("indexed {percent} % of the files so far; headstart index does the rest"));
     }

@@ -26,7 +26,7 @@ use crate::error::CliError;
 
 /// How long a query waits until the index is opened, which only takes long on a slow machine, and below it how long for
 /// the comparison of all files, which is done by then in most projects.
-const OPENING: Duration = Duration::from_secs(2);
+const OPENING: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_millis(300);
 /// If changes are not reported, a comparison of all files that is older than this is repeated before a query.
 const FRESH: Duration = Duration::from_secs(2);

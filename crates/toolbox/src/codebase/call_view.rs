@@ -54,12 +54,12 @@ impl IndexAccess {
         if staged_paths.chain(&changed).any(is_rule_file) {
             let known = self.with_index(|moment| {
                 let paths: BTreeSet<_> = moment.snapshot.catalogue().paths().cloned().collect();
-                (paths, moment.coverage.percent)
+                (paths, moment.coverage.is_complete())
             });
-            let (known, percent) = known.await?;
+            let (known, is_complete) = known.await?;
             let differing = Delta::of_rules(tree.as_ref(), &known, &closes).await?;
             // What the index lacks so far is searched in another way.
-            changed.extend(differing.into_iter().filter(|path| percent == 100 || known.contains(path)));
+            changed.extend(differing.into_iter().filter(|path| is_complete || known.contains(path)));
         }
         let mut cut_contents = std::mem::take(&mut *lock(&self.cut_contents));
         let delta = Delta::of(tree.as_ref(), &staged, &changed, &closes, &mut cut_contents).await;

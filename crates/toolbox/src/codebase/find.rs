@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tracing::debug;
 
 use super::call_view::{CallView, IndexAccess, SearchKey};
-use super::port::IndexState;
+use super::port::{IndexCoverage, IndexState};
 use super::snippets::{ResultList, Snippet};
 use super::unindexed::UnindexedSearch;
 use crate::arguments::Arguments;
@@ -33,8 +33,7 @@ pub(super) struct Codebase {
 /// What the index answered.
 struct SearchResult {
     hits: Vec<Hit>,
-    percent: u64,
-    trouble: Option<String>,
+    coverage: IndexCoverage,
     /// If it does not hold all files, those that it holds.
     indexed: HashSet<WorkspacePath>,
 }
@@ -110,7 +109,12 @@ impl Tool for Codebase {
             Ok::<_, IndexError>(SearchResult { hits, ..SearchResult::of(moment) })
         });
         let answer = answer.await?.map_err(ToolError::of)?;
-        debug!(hits = answer.hits.len(), percent = answer.percent, by_models = ranks, "the index was asked");
+        debug!(
+            hits = answer.hits.len(),
+            percent = answer.coverage.percent,
+            by_models = ranks,
+            "the index was asked"
+        );
 
         // The index knows its own paths; here a path in the text counts if the view has it.
         let query =
@@ -129,12 +133,12 @@ impl Tool for Codebase {
         for place in found.iter().take(telling.min(context.limits.places)) {
             results.show(place, &query).await;
         }
-        if answer.percent < 100 {
+        if !answer.coverage.is_complete() {
             let unindexed =
                 UnindexedSearch { call_view: &call_view, indexed: &answer.indexed, below: below.as_ref() };
             results.show_unindexed(unindexed.search(&query, context).await?).await;
         }
-        Ok(results.finish(answer.percent, answer.trouble.as_deref()))
+        Ok(results.finish(&answer.coverage))
     }
 }
 
@@ -182,12 +186,13 @@ impl Codebase {
 
 impl SearchResult {
     fn of(moment: &IndexState<'_>) -> Self {
-        let percent = moment.coverage.percent;
-        let indexed = match percent {
-            100 => HashSet::new(),
-            _ => moment.snapshot.catalogue().paths().cloned().collect(),
+        let coverage = moment.coverage.clone();
+        let indexed = if coverage.is_complete() {
+            HashSet::new()
+        } else {
+            moment.snapshot.catalogue().paths().cloned().collect()
         };
-        Self { hits: Vec::new(), percent, trouble: moment.coverage.trouble.clone(), indexed }
+        Self { hits: Vec::new(), coverage, indexed }
     }
 }
 

@@ -75,11 +75,8 @@ impl Tool for RepoMap {
                 "no definition is known in {below}, or none fits in so few tokens; ls and glob show files"
             ));
         }
-        if let Some(trouble) = &coverage.trouble {
-            output.note(trouble);
-        }
-        if coverage.percent < 100 {
-            output.note(&format!("indexed {} % of the files so far", coverage.percent));
+        for note in coverage.notes() {
+            output.note(&note);
         }
         Ok(output.finish().into())
     }

@@ -78,8 +78,28 @@ pub struct IndexState<'a> {
 /// How complete an index is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexCoverage {
-    /// The percentage of the project that is up to date in it, rounded down.
-    pub percent: u64,
+    /// The percentage of the project that is up to date in it, rounded down; `None` as long as nobody knows, because
+    /// the files have not been compared with it yet.
+    pub percent: Option<u64>,
     /// Why it will not become more complete, in words for the model.
     pub trouble: Option<String>,
+}
+
+impl IndexCoverage {
+    pub(super) fn is_complete(&self) -> bool {
+        self.percent == Some(100)
+    }
+
+    /// What the model is told of it.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let missing = match self.percent {
+            Some(100) => None,
+            Some(percent) => Some(format!("indexed {percent} % of the files so far")),
+            None if self.trouble.is_some() => None,
+            None => Some(
+                "the files have not been compared with the index yet, so places may be missing".to_owned(),
+            ),
+        };
+        self.trouble.iter().cloned().chain(missing).collect()
+    }
 }

@@ -4,6 +4,7 @@ use headstart_code_index::{Budget, Hit, MemoryIndex, Query, View, Weights, passa
 use headstart_overlay_fs::{ContentHash, Tree as _, WorkspacePath};
 
 use super::call_view::CallView;
+use super::port::IndexCoverage;
 use super::unindexed::LineMatch;
 use crate::location::locate_path;
 use crate::output::OutputText;
@@ -110,17 +111,11 @@ impl<'a> ResultList<'a> {
         self.notes.extend(Some(note).filter(|note| !note.is_empty()));
     }
 
-    pub(super) fn finish(mut self, percent: u64, trouble: Option<&str>) -> ToolOutput {
+    pub(super) fn finish(mut self, coverage: &IndexCoverage) -> ToolOutput {
         if self.shown + self.lines == 0 {
             self.output.note("nothing fits; grep finds what is spelled in another way");
         }
-        if let Some(trouble) = trouble {
-            self.output.note(trouble);
-        }
-        if percent < 100 {
-            self.output.note(&format!("indexed {percent} % of the files so far"));
-        }
-        for note in self.notes {
+        for note in coverage.notes().into_iter().chain(self.notes) {
             self.output.note(&note);
         }
         if 0 < self.call_view.delta.left_out {

@@ -330,7 +330,7 @@ impl ProjectIndex for LiveIndex {
 
     async fn read(&self, work: IndexWork) {
         let state = self.state();
-        let coverage = IndexCoverage { percent: state.percent(), trouble: None };
+        let coverage = IndexCoverage { percent: Some(state.percent()), trouble: None };
         let generation = state.generation;
         work(&IndexState { snapshot: &state.index, recent: &[], generation, coverage: &coverage });
     }

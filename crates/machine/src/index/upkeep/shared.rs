@@ -52,6 +52,9 @@ pub(super) struct UpkeepState {
     pub(super) waited_in_vain: bool,
     pub(super) edited: RecentEdits,
     pub(super) notices: Vec<String>,
+    /// A test holds the walk over all files.
+    #[cfg(test)]
+    pub(super) is_held: bool,
 }
 
 /// The files that were changed last while this process ran, the newest first.
@@ -70,7 +73,8 @@ impl UpkeepState {
     /// Whether it makes sense for a query to wait a moment, because the index will then be complete.
     pub(super) fn is_worth_a_wait(&self) -> bool {
         let is_behind = self.progress.is_none_or(|progress| progress.percent() < 100);
-        let is_behind = is_behind || self.wants_comparison && !self.watched;
+        // An index that was complete is so still only if a walk of this conversation says so.
+        let is_behind = is_behind || self.compared_at.is_none() || self.wants_comparison && !self.watched;
         self.trouble.is_none() && is_behind && !self.ended && !self.waited_in_vain
     }
 }
@@ -139,17 +143,18 @@ impl SharedState {
         self.change(|state| {
             let there = snapshot.catalogue().files();
             let percent = match state.progress {
-                None => 0,
+                // Only an index that is open can be known to be empty.
+                None => (there == 0 && state.index.is_some()).then_some(0),
                 // Another process emptied the index or began a new one.
                 Some(progress) if there < progress.current / 2 => {
                     state.wants_comparison = true;
-                    (100 * there).checked_div(progress.all).unwrap_or(0)
+                    Some((100 * there).checked_div(progress.all).unwrap_or(0).min(100))
                 }
                 // What changed before this process began is not known yet.
-                Some(progress) if state.compared_at.is_none() => progress.percent().min(99),
-                Some(progress) => progress.percent(),
+                Some(progress) if state.compared_at.is_none() && progress.percent() == 100 => None,
+                Some(progress) => Some(progress.percent()),
             };
-            IndexCoverage { percent: percent.min(100), trouble: state.trouble.clone() }
+            IndexCoverage { percent, trouble: state.trouble.clone() }
         })
     }
 

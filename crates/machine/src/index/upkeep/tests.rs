@@ -74,6 +74,11 @@ impl TestIndex {
     }
 }
 
+fn percent(upkeep: &Upkeep) -> Option<u64> {
+    let index = upkeep.shared.change(|state| state.index.clone()).expect("an open index");
+    upkeep.shared.coverage(&index.store.snapshot().unwrap()).percent
+}
+
 fn is_complete(upkeep: &Upkeep) -> bool {
     upkeep.shared.wait(LONG, |state| {
         !state.wants_comparison && state.progress.is_some_and(|progress| progress.percent() == 100)
@@ -138,6 +143,35 @@ fn what_is_committed_is_known_to_the_next_query() {
     assert!(changed.contains(&path("src/new.rs")) || found == ["src/new.rs"], "{changed:?} {found:?}");
     bench.until_found(&upkeep, "brand_new", &["src/new.rs"]);
     bench.until_found(&upkeep, "second", &[]);
+}
+
+/// What a chat is told in its first moment of an index that was complete before: it waits for the walk that says so
+/// again, and if that takes long, it gets places and no number.
+#[test]
+fn an_index_that_is_complete_never_says_that_it_is_not() {
+    let bench = TestIndex::new();
+    let before = bench.upkeep();
+    assert_eq!(before.shared.coverage(&MemoryIndex::new()).percent, None);
+    before.begin();
+    assert!(is_complete(&before));
+    drop(before);
+
+    let upkeep = bench.upkeep();
+    upkeep.shared.change(|state| state.is_held = true);
+    bench.runtime.block_on(upkeep.changed());
+    assert!(upkeep.shared.wait(LONG, |state| state.index.is_some() && !state.wants_comparison));
+    assert_eq!(bench.found(&upkeep, "first"), ["src/a.rs"]);
+    assert_eq!(percent(&upkeep), None);
+    // The next query does not wait for what the last one waited for in vain; any other does.
+    assert!(
+        upkeep
+            .shared
+            .change(|state| { std::mem::take(&mut state.waited_in_vain) && state.is_worth_a_wait() })
+    );
+    upkeep.shared.change(|state| state.is_held = false);
+    assert!(is_complete(&upkeep));
+    assert!(upkeep.shared.wait(LONG, |state| state.compared_at.is_some() && !state.is_worth_a_wait()));
+    assert_eq!(percent(&upkeep), Some(100));
 }
 
 #[test]

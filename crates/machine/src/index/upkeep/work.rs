@@ -31,13 +31,14 @@ pub(super) fn begin(shared: &Arc<SharedState>, plan: UpkeepPlan, models: Arc<Ind
             Ok((index, notice)) => {
                 let index = Arc::new(index);
                 let mut worker = IndexWorker::new(&worker_state, &plan.state, &index);
-                let began = worker.report_progress().and_then(|()| worker.renew_lease());
+                let known = worker.report_progress();
                 worker_state.change(|state| {
                     state.notices.extend(notice);
                     state.index = Some(Arc::clone(&index));
                     (state.wants_comparison, state.wants_history, state.wants_vectors) = (true, true, true);
                 });
-                if let Err(error) = began {
+                // Only now, since a process that writes may hold the lease up for seconds, and queries only read.
+                if let Err(error) = known.and_then(|()| worker.renew_lease()) {
                     worker_state.fail(&error.to_string());
                 }
                 lower_priority();
@@ -178,6 +179,8 @@ impl<'a> IndexWorker<'a> {
             return Ok(());
         }
         self.shared.change(|state| state.wants_comparison = false);
+        #[cfg(test)]
+        self.shared.wait(Duration::MAX, |state| !state.is_held || state.over);
         let began = Instant::now();
         let (shared, index, owner) = (Arc::clone(self.shared), self.index, self.owner.clone());
         let mut beat_at = Instant::now();
@@ -197,14 +200,16 @@ impl<'a> IndexWorker<'a> {
         };
         let updated = block_on(index.update(&mut keep_going))?;
         self.leased_at = Some(beat_at);
-        let is_complete = updated.progress.percent() == 100;
+        let is_complete = updated.is_whole && updated.progress.percent() == 100;
         let is_new = updated.is_whole && self.watch(&updated.folders);
         // Changes from before a folder was watched are only found by another comparison.
         self.rests_until = Instant::now() + if is_new { Duration::ZERO } else { began.elapsed() * REST };
         let watched = self.watch.is_some();
         self.shared.change(|state| {
             state.progress = Some(updated.progress);
-            state.compared_at = Some(began);
+            if updated.is_whole {
+                state.compared_at = Some(began);
+            }
             state.waited_in_vain = false;
             state.watched = watched;
             state.wants_comparison |= !is_complete || is_new;
