@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn definitions_are_found_in_every_language() {
-        let cases: [(&str, &str, &[&str]); 11] = [
+        let cases: [(&str, &str, &[&str]); 12] = [
             (
                 "a.rs",
                 "pub struct Tree { x: u8 }\nimpl<T> Tree<T> {\n    pub fn grow(&mut self) {\n        let x = 1;\n    }\n}\n\
@@ -262,6 +262,15 @@ mod tests {
                 "export class Tree {\n  grow(): void { const x = 1; }\n}\nexport const plant = () => {\n  const y = 2;\n};\n\
                  interface Leaf { a: string }\ntype Id = string;\nenum Color { Red }\nexport default function main() {}\n",
                 &["Tree", "grow", "plant", "Leaf", "Id", "Color", "main"],
+            ),
+            (
+                "a.js",
+                "exports.limit = 3;\nmodule.exports.load = load;\nmodule.exports = function create() {\n  var x = 1;\n};\n\
+                 Tree.prototype.grow = function () {\n  this.age = 1;\n};\napp.use =\napp.mount = function use(fn) {\n};\n\
+                 app.name = 'x';\nconst api = {\n  get: function () {\n    return { no: () => {\n    } };\n  },\n  put() {\n  },\n\
+                 \x20 'two words': () => {},\n  size: 3,\n};\ngetter(app, 'port', function port() {\n  var options = {\n    f: () => 1,\n\
+                 \x20 };\n});\n",
+                &["limit", "load", "create", "grow", "use", "mount", "api", "get", "put", "port"],
             ),
             ("a.jsx", "function App() {\n  return <div>hi</div>;\n}\n", &["App"]),
             (
@@ -305,6 +314,25 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(names, expected, "{name}");
         }
+    }
+
+    /// What a script assigns to a member has its own first and last line, and is known by what it is a member of.
+    #[cfg(feature = "grammars")]
+    #[test]
+    fn a_member_that_is_assigned_is_a_definition() {
+        let text = "var res = {};\n\n/** Sends. */\nres.send = function send(body) {\n  var chunk = {\n    body,\n  };\n};\n\n\
+                    View.prototype.render = async () => {\n};\n";
+        let found = of("a.js", text.as_bytes());
+        let symbols = found.symbols.iter().map(|it| (it.name.as_str(), it.kind, it.first, it.last));
+        use SymbolKind::{Constant, Function, Scope};
+        let expected = [
+            ("res", Constant, 1, 1),
+            ("res", Scope, 4, 8),
+            ("send", Function, 4, 8),
+            ("View", Scope, 10, 11),
+            ("render", Function, 10, 11),
+        ];
+        assert_eq!(symbols.collect::<Vec<_>>(), expected);
     }
 
     /// A caller may give the definitions of a language without a grammar. Those with an impossible name or place are

@@ -6,7 +6,7 @@ use std::ops::Range;
 use headstart_overlay_fs::WorkspacePath;
 
 use crate::token::{identifiers, is_cjk, tokens};
-use crate::{NearChunk, whole};
+use crate::{NearChunk, symbol, whole};
 
 /// Only this many bytes of a query are read, and only this many different terms.
 const LONGEST: usize = 32_000;
@@ -26,11 +26,12 @@ const STOP_WORDS: [&str; 61] = [
 ];
 
 /// Words around the name of a definition that is asked for.
-const AROUND_NAMES: [&str; 12] =
-    ["show", "find", "explain", "tell", "look", "up", "go", "locate", "please", "code", "work", "works"];
+const AROUND_NAMES: [&str; 13] = [
+    "show", "find", "explain", "tell", "look", "up", "go", "locate", "please", "code", "work", "works", "pub",
+];
 
 /// Words that ask for a definition, so that the single remaining word is its name: "where is Empty defined".
-const DEFINING: [&str; 18] = [
+const DEFINING: [&str; 21] = [
     "function",
     "method",
     "class",
@@ -49,6 +50,9 @@ const DEFINING: [&str; 18] = [
     "implementation",
     "implemented",
     "fn",
+    "def",
+    "func",
+    "const",
 ];
 
 /// The name of a definition, as it was written: `check`, `Session::check`, `session.check`.
@@ -193,6 +197,7 @@ impl Query {
         let mut terms = Terms::default();
         let scope_end = scope_end(text).max(title);
         let paths = qualified(text);
+        let head = symbol::head(text);
         let mut names: Vec<(&str, Option<&str>)> =
             paths.iter().map(|path| (path.name, Some(path.within))).collect();
         let mut only_names = true;
@@ -253,6 +258,10 @@ impl Query {
             names.push((word.trim_matches(|sign: char| !sign.is_alphanumeric() && sign != '_'), None));
             only_names = true;
         }
+        if let Some(name) = head {
+            names = vec![(name, None)];
+            only_names = true;
+        }
         names.truncate(MOST_NAMES);
         names.retain(|(name, _)| !name.is_empty() && !name.contains(is_cjk));
         self.only_names = only_names && !names.is_empty();
@@ -294,7 +303,11 @@ fn qualified(text: &str) -> Vec<Path<'_>> {
     for pair in runs.windows(2).filter(|pair| joins(&pair[0], &pair[1])) {
         let (within, name) = (&text[pair[0].clone()], &text[pair[1].clone()]);
         match paths.last_mut().filter(|path| path.bytes.end == pair[0].end) {
-            Some(path) => *path = Path { bytes: path.bytes.start..pair[1].end, within, name },
+            Some(path) => {
+                // `View.prototype.render` is in View.
+                let within = if within == "prototype" { path.within } else { within };
+                *path = Path { bytes: path.bytes.start..pair[1].end, within, name };
+            }
             None => paths.push(Path { bytes: pair[0].start..pair[1].end, within, name }),
         }
     }

@@ -186,6 +186,14 @@ pub(crate) fn by_lines(text: &str) -> Vec<Symbol> {
     found
 }
 
+/// The name in the head of a definition, as somebody may paste one: `pub fn name(x: u8) -> u8 {`. In "class of errors"
+/// there is none.
+pub(crate) fn head(text: &str) -> Option<&str> {
+    let (name, _) = definition(text)?;
+    let after = &text[name.as_ptr() as usize - text.as_ptr() as usize + name.len()..];
+    after.trim_start().starts_with(['(', '<', '{', ':', '=']).then_some(name)
+}
+
 fn definition(line: &str) -> Option<(&str, SymbolKind)> {
     let mut words = line.split_whitespace();
     for _ in 0..6 {

@@ -38,7 +38,7 @@ pub(super) fn outline(language: Language, lines: &Lines<'_>) -> Option<Outline> 
         outline: Outline { costs, symbols: Vec::new() },
         too_deep: false,
     };
-    walk.children(&mut tree.walk(), 1, false);
+    walk.children(&mut tree.walk(), 1, Within::File);
     if walk.too_deep {
         return None;
     }
@@ -53,6 +53,15 @@ fn indents(lines: &Lines<'_>) -> Vec<usize> {
     (0..lines.count()).map(indent).collect()
 }
 
+/// The innermost of what a node is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    File,
+    /// A function without a name, which may hold a whole file.
+    Closure,
+    Function,
+}
+
 struct Walk<'a> {
     text: &'a str,
     indents: Vec<usize>,
@@ -64,7 +73,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Visits the children of the cursor's node. One cursor walks the whole tree, because asking a node for its
     /// previous sibling starts from its parent's first child each time.
-    fn children(&mut self, cursor: &mut TreeCursor<'_>, depth: usize, in_function: bool) {
+    fn children(&mut self, cursor: &mut TreeCursor<'_>, depth: usize, within: Within) {
         if MAX_DEPTH < depth {
             self.too_deep = true;
             return;
@@ -84,18 +93,23 @@ impl Walk<'_> {
                     self.rate(start, first, depth);
                     leading = is_leading(node.kind()).then_some((start, last));
                 }
-                let kind = definition(node.kind());
+                let kind = definition(node, self.text);
                 if let Some(kind) = kind
-                    && let Some(name) = self.name(node, kind, in_function)
+                    && let Some(name) = self.name(node, kind, within)
                 {
                     let name = name.to_owned();
                     let line = |row: usize| u32::try_from(row + 1).unwrap_or(u32::MAX);
-                    let symbol = Symbol { name, kind, first: line(first), last: line(last) };
-                    self.outline.symbols.push(symbol);
+                    let symbol = |name, kind| Symbol { name, kind, first: line(first), last: line(last) };
+                    self.outline.symbols.extend(self.owner(node).map(|it| symbol(it, SymbolKind::Scope)));
+                    self.outline.symbols.push(symbol(name, kind));
                 }
                 if first < last || depth <= 2 {
-                    let in_function = in_function || kind == Some(SymbolKind::Function);
-                    self.children(cursor, depth + 1, in_function);
+                    let within = match kind {
+                        Some(SymbolKind::Function) => Within::Function,
+                        _ if within == Within::File && is_function(node) => Within::Closure,
+                        _ => within,
+                    };
+                    self.children(cursor, depth + 1, within);
                 }
             }
             if self.too_deep || !cursor.goto_next_sibling() {
@@ -123,7 +137,22 @@ impl Walk<'_> {
         costs[start] = costs[start].min(cost);
     }
 
-    fn name(&self, node: Node<'_>, kind: SymbolKind, in_function: bool) -> Option<&str> {
+    /// What a member that is assigned belongs to: `Tree` in `Tree.prototype.grow = function () {`.
+    fn owner(&self, node: Node<'_>) -> Option<String> {
+        let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression")?;
+        let mut object = left.child_by_field_name("object")?;
+        if self.text.get(object.child_by_field_name("property").map_or(0..0, |it| it.byte_range()))
+            == Some("prototype")
+        {
+            object = object.child_by_field_name("object")?;
+        }
+        let text = self.text.get(object.byte_range())?;
+        let name = text.rsplit('.').next().filter(|_| !is_exports(text) && text != "this")?;
+        is_name(name).then(|| name.to_owned())
+    }
+
+    fn name(&self, node: Node<'_>, kind: SymbolKind, within: Within) -> Option<&str> {
+        let in_function = within == Within::Function;
         let named = match node.kind() {
             "impl_item" => node.child_by_field_name("type")?,
             "variable_declarator" | "const_spec" | "var_spec" | "const_item" | "static_item"
@@ -134,6 +163,21 @@ impl Walk<'_> {
             "assignment" => {
                 let outside = !in_function && node.parent()?.parent()?.parent().is_none();
                 node.child_by_field_name("left").filter(|left| outside && left.kind() == "identifier")?
+            }
+            "assignment_expression" => {
+                let left = node.child_by_field_name("left")?;
+                let exports = is_exports(self.text.get(left.child_by_field_name("object")?.byte_range())?);
+                let counts = kind == SymbolKind::Function || exports && within == Within::File;
+                // `module.exports = function name()` is known by the function's own name.
+                let own = is_exports(self.text.get(left.byte_range())?);
+                left.child_by_field_name("property").filter(|_| counts && !own)?
+            }
+            "pair" => node.child_by_field_name("key").filter(|_| within == Within::File)?,
+            "function_expression" | "generator_function" => {
+                let parent = node.parent()?;
+                let is_named = definition(parent, self.text) == Some(SymbolKind::Function);
+                let is_named = is_named && self.name(parent, SymbolKind::Function, within).is_some();
+                node.child_by_field_name("name").filter(|_| !is_named)?
             }
             "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier" => {
                 node.child_by_field_name("body")?;
@@ -149,6 +193,34 @@ impl Walk<'_> {
         let text = text.rsplit("::").next()?.trim_matches(['"', '\'', ' ', '&']);
         is_name(text).then_some(text)
     }
+}
+
+/// Whether a node of a script is a function as a value.
+fn is_function(node: Node<'_>) -> bool {
+    matches!(node.kind(), "function_expression" | "generator_function" | "arrow_function")
+}
+
+/// What an assignment, a variable or a part of an object is set to: in `a.b = a.c = …` that of the last.
+fn value(node: Node<'_>) -> Option<Node<'_>> {
+    let mut value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
+    for _ in 0..16 {
+        match value.kind() {
+            "assignment_expression" => value = value.child_by_field_name("right")?,
+            _ => break,
+        }
+    }
+    Some(value)
+}
+
+/// Whether a call takes another module in.
+fn is_require(call: Node<'_>, text: &str) -> bool {
+    let function = call.child_by_field_name("function");
+    function.and_then(|it| text.get(it.byte_range())) == Some("require")
+}
+
+/// What leaves a module under a name of its own.
+fn is_exports(text: &str) -> bool {
+    matches!(text, "exports" | "module.exports")
 }
 
 /// The name in a declarator of C, which may be nested (a pointer to a function, an array).
@@ -175,9 +247,21 @@ fn is_leading(kind: &str) -> bool {
         || matches!(kind, "attribute_item" | "decorator" | "attribute_list" | "annotation")
 }
 
-/// What a node of this kind defines, in any of the grammars.
-fn definition(kind: &str) -> Option<SymbolKind> {
-    Some(match kind {
+/// What a node defines, in any of the grammars.
+fn definition(node: Node<'_>, text: &str) -> Option<SymbolKind> {
+    Some(match node.kind() {
+        "variable_declarator" if value(node).is_some_and(is_function) => SymbolKind::Function,
+        // Of a script: `api.send = function () {`, `exports.limit = 3`.
+        "assignment_expression" if node.child_by_field_name("left")?.kind() == "member_expression" => {
+            match value(node)?.kind() {
+                // What is defined elsewhere goes out under a name here.
+                "identifier" | "member_expression" => SymbolKind::Module,
+                "call_expression" if is_require(value(node)?, text) => SymbolKind::Module,
+                _ if is_function(value(node)?) => SymbolKind::Function,
+                _ => SymbolKind::Constant,
+            }
+        }
+        "pair" if value(node).is_some_and(is_function) => SymbolKind::Function,
         "function_item"
         | "function_signature_item"
         | "function_declaration"
@@ -190,6 +274,8 @@ fn definition(kind: &str) -> Option<SymbolKind> {
         | "abstract_method_signature"
         | "constructor_declaration"
         | "local_function_statement"
+        | "function_expression"
+        | "generator_function"
         | "method"
         | "singleton_method" => SymbolKind::Function,
         "struct_item"

@@ -39,7 +39,7 @@ fn code_and_scopes_count_more() {
 
 #[test]
 fn names_are_told_from_words() {
-    let cases: [(&str, &[&str], bool); 18] = [
+    let cases: [(&str, &[&str], bool); 26] = [
         ("where is parse_query defined?", &["parse_query"], true),
         ("how does the HttpClient class work", &["HttpClient"], true),
         ("`run`", &["run"], true),
@@ -58,6 +58,14 @@ fn names_are_told_from_words() {
         ("the function that is retried on errors", &[], false),
         ("class", &["class"], true),
         ("where is the function", &[], false),
+        ("def load", &["load"], true),
+        ("fn load", &["load"], true),
+        ("class Tree", &["Tree"], true),
+        ("function send", &["send"], true),
+        ("pub fn load<T>(tree: &Tree) -> T {", &["load"], true),
+        ("async def load(tree, leaf):", &["load"], true),
+        ("class Tree extends Plant {", &[], false),
+        ("type of the errors that are raised", &[], false),
     ];
     for (text, names, only) in cases {
         let query = parse(text);
@@ -70,12 +78,13 @@ fn names_are_told_from_words() {
 #[test]
 fn a_name_may_say_what_it_is_in() {
     type Case = (&'static str, &'static [(&'static str, Option<&'static str>)], bool);
-    let cases: [Case; 9] = [
+    let cases: [Case; 10] = [
         ("Session::check", &[("check", Some("Session"))], true),
         ("where is auth::Session::check defined?", &[("check", Some("Session"))], true),
         ("Session.check()", &[("check", Some("Session"))], true),
         ("`session.check`", &[("check", Some("session"))], true),
         ("Session#check", &[("check", Some("Session"))], true),
+        ("View.prototype.render", &[("render", Some("View"))], true),
         ("session->check", &[("check", Some("session"))], true),
         ("where is run() called", &[("run", None)], false),
         ("the session.check it all", &[], false),

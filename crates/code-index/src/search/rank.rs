@@ -229,6 +229,9 @@ impl<'a> Ranking<'a> {
             }
         }
         for candidate in candidates {
+            let path = self.view.layers[candidate.layer].catalogue().file(candidate.file).map(|it| &it.path);
+            let of_file = query.names.iter().zip(path).map(|(name, path)| name.fit_of_file(path));
+            candidate.score += top * of_file.fold(0.0, f32::max);
             candidate.definitions.sort_by(|(one, _), (other, _)| other.total_cmp(one));
             // What is only spelled in another way is no answer beside what is not.
             let best = candidate.definitions.first().map_or(0.0, |(fit, _)| *fit);
@@ -304,26 +307,37 @@ struct Candidate {
 }
 
 impl Name {
-    /// How well a definition of this name, in whatever spelling, fits.
+    /// How well a definition of this name, in whatever spelling, fits: no other spelling is as good as the same.
     fn fit(&self, symbol: &Symbol, around: &[Symbol], path: &WorkspacePath) -> f32 {
         let spelled = if symbol.name == self.text { 2.0 } else { 0.5 };
-        // A module often only says where the definition of the same name is.
-        let kind = if symbol.kind == SymbolKind::Module { 0.9 } else { 1.0 };
+        let kind = match symbol.kind {
+            // `mod name;` only says that the definition is elsewhere.
+            SymbolKind::Module if symbol.first == symbol.last => 0.25,
+            SymbolKind::Module | SymbolKind::Constant => 0.9,
+            _ => 1.0,
+        };
         let Some(within) = &self.within else { return spelled * kind };
         let encloses = |it: &Symbol| it.name == *within && it.first <= symbol.first && symbol.last <= it.last;
-        let of_path = path.names().any(|name| {
-            let stem = name.rsplitn(2, |byte| *byte == b'.').last().unwrap_or_default();
-            stem.eq_ignore_ascii_case(within.as_bytes())
-        });
-        spelled * kind
-            + if around.iter().any(encloses) {
-                1.0
-            } else if of_path {
-                0.5
-            } else {
-                0.0
-            }
+        let of_path = path.names().any(|name| stem(name).eq_ignore_ascii_case(within.as_bytes()));
+        let place = match (around.iter().any(encloses), of_path) {
+            (true, _) => 1.5,
+            (false, true) => 1.25,
+            (false, false) => 1.0,
+        };
+        spelled * kind * place
     }
+
+    /// How well a file fits that is called so, or whose folder is and it speaks for the folder.
+    fn fit_of_file(&self, path: &WorkspacePath) -> f32 {
+        let mut names = path.names().rev().map(stem);
+        let speaks = |name: &&[u8]| !["mod", "index", "__init__"].iter().any(|it| it.as_bytes() == *name);
+        if names.find(speaks) == Some(self.text.as_bytes()) { 0.7 } else { 0.0 }
+    }
+}
+
+/// A name without its ending.
+fn stem(name: &[u8]) -> &[u8] {
+    name.rsplitn(2, |byte| *byte == b'.').last().unwrap_or_default()
 }
 
 impl Scores {

@@ -8,7 +8,7 @@ use super::{OpenedStore, Reader, Store, StoreLimits};
 use crate::{Catalogue, IndexError};
 
 /// The version of the database. It is raised by every change of the tables, of the tokens or of how a file is cut.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 const BUSY: Duration = Duration::from_secs(3);
 
 /// A posting of the full-text index is only the number of a document (`encode::counted`), which takes half the space
