@@ -358,7 +358,7 @@ mod tests {
         let found = ContentFields::with_definitions(&path, b"one\ntwo\nthree\n", given);
         let places: Vec<_> = found.symbols.iter().map(|it| (it.name.as_str(), it.first, it.last)).collect();
         assert_eq!(places, [("Whole", 1, 3), ("backwards", 2, 2), ("later", 3, 3)]);
-        assert_eq!(found.definitions.tokens, "whol backward later");
+        assert_eq!(found.definitions.tokens, "whole backward later");
         assert_eq!(found.digest, of("a.zig", b"one\ntwo\nthree\n").digest);
     }
 

@@ -1,8 +1,8 @@
 //! Splits text into tokens. The same function is used for what is indexed and for queries.
 
-mod stem;
+use std::borrow::Cow;
 
-use self::stem::stem;
+use snowball_stemmers_rs::{Algorithm, Stemmer};
 
 /// A longer token is noise, such as encoded data or hashes.
 const LONGEST: usize = 100;
@@ -171,6 +171,15 @@ impl Splitter {
             each(&self.part);
         }
         true
+    }
+}
+
+/// Leaves of an English word what its forms have in common: of "caching" and "caches", "cach".
+fn stem(word: &mut String) {
+    if word.bytes().all(|byte| byte.is_ascii_lowercase())
+        && let Cow::Owned(stem) = Stemmer::create(Algorithm::English).stem(word)
+    {
+        *word = stem;
     }
 }
 

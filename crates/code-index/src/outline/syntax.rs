@@ -253,12 +253,14 @@ fn definition(node: Node<'_>, text: &str) -> Option<SymbolKind> {
         "variable_declarator" if value(node).is_some_and(is_function) => SymbolKind::Function,
         // Of a script: `api.send = function () {`, `exports.limit = 3`.
         "assignment_expression" if node.child_by_field_name("left")?.kind() == "member_expression" => {
-            match value(node)?.kind() {
+            let value = value(node)?;
+            if is_function(value) {
+                SymbolKind::Function
+            } else if matches!(value.kind(), "identifier" | "member_expression") || is_require(value, text) {
                 // What is defined elsewhere goes out under a name here.
-                "identifier" | "member_expression" => SymbolKind::Module,
-                "call_expression" if is_require(value(node)?, text) => SymbolKind::Module,
-                _ if is_function(value(node)?) => SymbolKind::Function,
-                _ => SymbolKind::Constant,
+                SymbolKind::Module
+            } else {
+                SymbolKind::Constant
             }
         }
         "pair" if value(node).is_some_and(is_function) => SymbolKind::Function,

@@ -222,7 +222,10 @@ impl<'a> Ranking<'a> {
                     for file in entry.files.iter().copied().filter(|file| layer.shows(*file)) {
                         let path = catalogue.file(file).map(|file| &file.path);
                         if let Some((path, known)) = path.zip(candidate_of(candidates, at, file)) {
-                            known.definitions.push((name.fit(&symbol, &around, path), symbol.clone()));
+                            let fit = name.fit(&symbol, &around, path);
+                            if 0.0 < fit {
+                                known.definitions.push((fit, symbol.clone()));
+                            }
                         }
                     }
                 }
@@ -309,7 +312,15 @@ struct Candidate {
 impl Name {
     /// How well a definition of this name, in whatever spelling, fits: no other spelling is as good as the same.
     fn fit(&self, symbol: &Symbol, around: &[Symbol], path: &WorkspacePath) -> f32 {
-        let spelled = if symbol.name == self.text { 2.0 } else { 0.5 };
+        let letters = |name: &str| name.replace('_', "").to_lowercase();
+        let spelled = if symbol.name == self.text {
+            2.0
+        } else if letters(&symbol.name) == letters(&self.text) {
+            0.5
+        } else {
+            // Another form of the word.
+            return 0.0;
+        };
         let kind = match symbol.kind {
             // `mod name;` only says that the definition is elsewhere.
             SymbolKind::Module if symbol.first == symbol.last => 0.25,

@@ -46,7 +46,9 @@ impl UnindexedSearch<'_> {
     ) -> Result<(Vec<LineMatch>, String), ToolError> {
         let mut words: Vec<&str> = query.names().collect();
         if words.is_empty() {
-            words = query.terms().filter(|word| MIN_WORD_BYTES <= word.len()).collect();
+            // `retri` is the stem of retry and of retries.
+            let words_of = query.terms().map(|word| word.strip_suffix('i').unwrap_or(word));
+            words = words_of.filter(|word| MIN_WORD_BYTES <= word.len()).collect();
         }
         if words.is_empty() {
             return Ok((Vec::new(), String::new()));
