@@ -320,11 +320,11 @@ mod tests {
     #[cfg(feature = "grammars")]
     #[test]
     fn a_member_that_is_assigned_is_a_definition() {
+        use SymbolKind::{Constant, Function, Scope};
         let text = "var res = {};\n\n/** Sends. */\nres.send = function send(body) {\n  var chunk = {\n    body,\n  };\n};\n\n\
                     View.prototype.render = async () => {\n};\n";
         let found = of("a.js", text.as_bytes());
         let symbols = found.symbols.iter().map(|it| (it.name.as_str(), it.kind, it.first, it.last));
-        use SymbolKind::{Constant, Function, Scope};
         let expected = [
             ("res", Constant, 1, 1),
             ("res", Scope, 4, 8),

@@ -16,6 +16,9 @@ pub(crate) const MOST_TERMS: usize = 64;
 /// The most names that are looked up among the definitions.
 const MOST_NAMES: usize = 8;
 
+/// The weight of two neighbouring words as the name that they would be together: type adapter is `TypeAdapter`.
+const JOINED: f32 = 0.5;
+
 /// Words that say nothing about what is searched for.
 const STOP_WORDS: [&str; 61] = [
     "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "do", "does", "for",
@@ -203,6 +206,7 @@ impl Query {
         let mut only_names = true;
         // Words that could be a name according to the words around them.
         let (mut plain, mut asks_for_definition): (Vec<&str>, bool) = (Vec::new(), false);
+        let (mut before, mut joined): (Option<&str>, Vec<String>) = (None, Vec::new());
         let quoted = text.split('`').zip([false, true].into_iter().cycle());
         let mut at = 0;
         for (part, in_backticks) in quoted {
@@ -232,6 +236,13 @@ impl Query {
                     names.push((run, None));
                 }
                 let own = whole(run);
+                if let Some(before) = before.replace(run)
+                    && let end = before.as_ptr() as usize - text.as_ptr() as usize + before.len()
+                    && [" ", "-"].contains(&&text[end..place])
+                    && ![String::new(), own.clone()].contains(&whole(before))
+                {
+                    joined.push(whole(&format!("{}{lower}", before.to_lowercase())));
+                }
                 tokens(run, |token| {
                     let is_whole = token == own && like_code;
                     let weight = match (in_backticks, is_whole) {
@@ -242,6 +253,9 @@ impl Query {
                     terms.add(token, weight * scope);
                 });
             });
+        }
+        for name in joined {
+            terms.add(&name, JOINED);
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         if let [name] = plain[..]

@@ -250,7 +250,7 @@ fn is_leading(kind: &str) -> bool {
 /// What a node defines, in any of the grammars.
 fn definition(node: Node<'_>, text: &str) -> Option<SymbolKind> {
     Some(match node.kind() {
-        "variable_declarator" if value(node).is_some_and(is_function) => SymbolKind::Function,
+        "variable_declarator" | "pair" if value(node).is_some_and(is_function) => SymbolKind::Function,
         // Of a script: `api.send = function () {`, `exports.limit = 3`.
         "assignment_expression" if node.child_by_field_name("left")?.kind() == "member_expression" => {
             let value = value(node)?;
@@ -263,7 +263,6 @@ fn definition(node: Node<'_>, text: &str) -> Option<SymbolKind> {
                 SymbolKind::Constant
             }
         }
-        "pair" if value(node).is_some_and(is_function) => SymbolKind::Function,
         "function_item"
         | "function_signature_item"
         | "function_declaration"

@@ -16,6 +16,11 @@ fn words_become_terms_and_stop_words_do_not() {
     assert_eq!(terms("retry retries RETRY"), ["retri"]);
     assert_eq!(terms("to be or not to be"), ["not"]);
     assert_eq!(terms("why and when are these retried?"), ["retri"]);
+    // Neighbours are also the name that they would be together.
+    assert_eq!(
+        terms("register type-adapter factories"),
+        ["regist", "type", "adapt", "factori", "registertyp", "typeadapt", "adapterfactori"]
+    );
     // If there are no other words, stop words count.
     assert_eq!(terms("where is it"), ["where", "is", "it"]);
     assert!(terms("").is_empty());
@@ -124,7 +129,10 @@ fn a_place_is_one_only_where_it_is_there() {
 /// of terms is limited.
 #[test]
 fn hostile_queries_are_read_as_words() {
-    assert_eq!(terms("\"foo\" AND (bar OR *) NOT col:x^2 NEAR(a b)"), ["foo", "bar", "not", "col", "near"]);
+    assert_eq!(
+        terms("\"foo\" AND (bar OR *) NOT col:x^2 NEAR(a b)"),
+        ["foo", "bar", "not", "col", "near", "notcol"]
+    );
     let long = "wordy ".repeat(20_000);
     assert_eq!(terms(&long), ["wordi"]);
     let many = (0..10_000).map(|n| format!("w{n}x")).collect::<Vec<_>>().join(" ");

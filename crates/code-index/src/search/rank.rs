@@ -8,6 +8,9 @@ use crate::search::{Budget, Recent, names_definition};
 use crate::view::Layer;
 use crate::{IndexError, Query, Symbol, SymbolKind, View, Weights, whole};
 
+/// How much a file is worth more if all of its name is asked for.
+const NAMED: f32 = 0.5;
+
 /// Scores of all documents of a view for one query.
 pub(super) struct Ranking<'a> {
     pub(super) view: &'a View<'a>,
@@ -25,6 +28,8 @@ pub(super) struct Scores {
     pub(super) files: Vec<f32>,
     /// For each content, the sum over the terms of what each adds to the chunk that it matches best.
     contents: Vec<f32>,
+    /// For each file, how much of its name is in the query.
+    named: Vec<f32>,
     /// For each content, what the current term adds to the chunk that it matches best; 0 between two terms.
     best: Vec<f32>,
 }
@@ -117,11 +122,15 @@ impl<'a> Ranking<'a> {
         for (layer, at) in self.view.layers.iter().zip(0..) {
             let catalogue = layer.catalogue();
             let (parts, weights) = (&mut self.file_parts, &self.weights.file);
+            let named = &mut self.scores[at as usize].named;
             layer.snapshot.file_postings(term, &mut |posting| {
                 let Some(file) = catalogue.file(posting.file).filter(|_| layer.shows(posting.file)) else {
                     return;
                 };
                 found += 1;
+                if posting.counts[1] != 0 {
+                    named[posting.file as usize] += 1.0 / score::number(file.lengths[1]);
+                }
                 let score = occurrences(weights, posting.counts, file.lengths, means);
                 let field = (0..4).find(|field| posting.counts[*field as usize] != 0).unwrap_or(0);
                 parts.push(Part { layer: at, document: posting.file, term: number, field, score });
@@ -190,7 +199,8 @@ impl<'a> Ranking<'a> {
             if score <= 0.0 {
                 continue;
             }
-            let score = score * query.worth(Role::of(&entry.path));
+            let score =
+                score * (1.0 + NAMED * scores.named[file].min(1.0)) * query.worth(Role::of(&entry.path));
             let file = u32::try_from(file).unwrap_or(u32::MAX);
             if layer.shows(file) && query.allows(&entry.path) {
                 let chunk = best.map(|(chunk, _)| chunk);
@@ -360,6 +370,7 @@ impl Scores {
             chunks: none(chunks),
             files: none(catalogue.files.len()),
             contents: none(contents),
+            named: none(catalogue.files.len()),
             best: none(contents),
         }
     }
