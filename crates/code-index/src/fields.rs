@@ -270,7 +270,7 @@ mod tests {
                  app.name = 'x';\nconst api = {\n  get: function () {\n    return { no: () => {\n    } };\n  },\n  put() {\n  },\n\
                  \x20 'two words': () => {},\n  size: 3,\n};\ngetter(app, 'port', function port() {\n  var options = {\n    f: () => 1,\n\
                  \x20 };\n});\n",
-                &["limit", "load", "create", "grow", "use", "mount", "api", "get", "put", "port"],
+                &["limit", "load", "create", "grow", "use", "mount", "use", "api", "get", "put", "port"],
             ),
             ("a.jsx", "function App() {\n  return <div>hi</div>;\n}\n", &["App"]),
             (

@@ -1,7 +1,7 @@
 //! What a project contains, found in milliseconds, with what is staged over it.
 //!
 //! A file's content is cut into chunks between its definitions ([`ContentFields`]), and both its text and its path
-//! are split into tokens, identifiers into their parts ([`tokens`]). A [`Snapshot`] of an index answers which chunks
+//! are split into tokens, identifiers into their parts. A [`Snapshot`] of an index answers which chunks
 //! and files contain a term; [`MemoryIndex`] is one in memory. [`search`] compares a [`Query`] with a [`View`]: an
 //! index and, over it, what one or more steps of work have [`Staged`]. A staged edit is found at once, a removed file
 //! is not, and all scores are those of an index that would be made anew. The scorer is BM25 over weighted fields
@@ -55,7 +55,6 @@
 //!   compiler.
 //! - `grammars-more`: C++, C# and Ruby as well.
 //! - `sqlite`: the index on disk.
-//! - `static-embeddings`: vectors of texts from a table of vectors of tokens.
 
 mod catalogue;
 mod chunk;
@@ -72,8 +71,6 @@ mod query;
 mod role;
 mod score;
 mod search;
-#[cfg(feature = "static-embeddings")]
-mod static_vectors;
 #[cfg(feature = "sqlite")]
 mod store;
 mod symbol;
@@ -95,12 +92,10 @@ pub use ports::{Embedder, ModelFailure, ModelLocation, Reranker, is_for_judges, 
 pub use query::Query;
 pub use score::Weights;
 pub use search::{Budget, Hit, MatchReason, Recent, names_definition, search, search_files};
-#[cfg(feature = "static-embeddings")]
-pub use static_vectors::StaticVectors;
 #[cfg(feature = "sqlite")]
 pub use store::{Applied, Entry, HistoryPlace, Stamp, Store, StoreLimits, VectorStatus, WithoutVectors};
 pub use symbol::{Symbol, SymbolKind};
-pub use token::{tokens, whole};
+pub use token::whole;
 #[cfg(feature = "sqlite")]
 pub use update::{Progress, Step, Updated, update, update_paths};
 pub use vector::{NEAREST, NearChunk, TextVector, Vector, nearest};

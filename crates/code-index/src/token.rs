@@ -15,12 +15,12 @@ const MOST_PARTS: usize = 24;
 /// case and stemmed, and, if it has several, also itself without `_`. A run of Chinese, Japanese or Korean
 /// characters, which has no blanks between words, gives each pair of neighbours. Tokens of one Latin letter or digit
 /// are left out.
-pub fn tokens(text: &str, mut each: impl FnMut(&str)) {
+pub(crate) fn tokens(text: &str, mut each: impl FnMut(&str)) {
     let mut splitter = Splitter::default();
     identifiers(text, |run| splitter.split(run, &mut each));
 }
 
-/// The identifier as one token, as [`tokens`] gives it behind the parts.
+/// The identifier as one token, as it stands behind its parts.
 pub fn whole(identifier: &str) -> String {
     let mut last = String::new();
     tokens(identifier, |token| {

@@ -56,6 +56,6 @@ fn searches_find_what_commits_changed() {
     let (names_recall, names_mrr) = quality(&corpus, corpus.names());
     let figures = format!("recall {recall:.3}, MRR {mrr:.3}; names {names_recall:.3}, {names_mrr:.3}");
     println!("{figures}");
-    assert!(0.362 <= recall && 0.271 <= mrr, "{figures}");
+    assert!(0.4 <= recall && 0.35 <= mrr, "{figures}");
     assert!(0.97 <= names_recall && 0.945 <= names_mrr, "{figures}");
 }

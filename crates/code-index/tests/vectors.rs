@@ -1,26 +1,22 @@
 //! Vectors are kept with the contents, are compared with the vector of a query, and change the order by words only a
 //! little.
-#![cfg(all(feature = "sqlite", feature = "static-embeddings"))]
+#![cfg(feature = "sqlite")]
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "it reads this crate's own files, and learns a table of them; what a helper cannot do stops the test"
+    reason = "it measures time, and what a helper cannot do stops the test"
 )]
 
 mod edits;
-#[path = "../examples/evaluate/learn.rs"]
-mod learn;
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::time::Instant;
 
 use headstart_code_index::{
-    Budget, Embedder as _, Entry, MemoryIndex, NearChunk, Query, Snapshot as _, Staged, StaticVectors, Store,
-    StoreLimits, TextVector, Vector, View, Weights, WithoutVectors, passage, search,
+    Budget, Entry, MemoryIndex, NearChunk, Query, Snapshot as _, Staged, Store, StoreLimits, TextVector,
+    Vector, View, Weights, WithoutVectors, search,
 };
 
 use self::edits::{content, path};
@@ -194,53 +190,6 @@ fn vectors_move_what_words_found_and_add_a_little() {
     // Staged changes also hide what vectors would find.
     let staged = Staged { index: MemoryIndex::new(), hidden: vec![path("other"), path("later.txt")] };
     assert_eq!(found(&View::new(&index, [&staged]), "the login", &near), ["first.txt"]);
-}
-
-/// Vectors that were learned from this crate find its files by related words.
-#[test]
-fn a_table_that_is_learned_from_this_crate_finds_what_its_words_do_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(&folder);
-    let mut texts = Vec::new();
-    read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut texts);
-    let files: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    put(&store, &files);
-    let passages: Vec<String> = without(&store)
-        .iter()
-        .flat_map(|content| {
-            let text = &texts.iter().find(|(name, _)| *name == content.path.to_string()).unwrap().1;
-            content.chunks.iter().map(|lines| passage(&content.path, text, *lines))
-        })
-        .collect();
-    let table = StaticVectors::parse(&learn::learn(passages.iter().map(String::as_str), 2_000, 48)).unwrap();
-    assert!(table.id().starts_with("static:"));
-    let made: Vec<_> = without(&store)
-        .into_iter()
-        .map(|content| {
-            let text = &texts.iter().find(|(name, _)| *name == content.path.to_string()).unwrap().1;
-            let lines = content.chunks.clone();
-            let of = |lines: &(u32, u32)| vector(&table.vector(&passage(&content.path, text, *lines)));
-            (content.clone(), lines.iter().map(of).collect())
-        })
-        .collect();
-    store.put_vectors(MODEL, &made).unwrap();
-    let near = nearest(&store, MODEL, &table.vector("commit a transaction to the database connection"));
-    assert!(near.iter().take(3).any(|(name, _)| name.contains("store")), "{near:?}");
-    let near = nearest(&store, MODEL, &table.vector("grammar node cursor"));
-    assert!(near.iter().take(3).any(|(name, _)| name.contains("outline")), "{near:?}");
-}
-
-fn read(folder: &Path, texts: &mut Vec<(String, String)>) {
-    let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for entry in entries {
-        if entry.is_dir() {
-            read(&entry, texts);
-        } else {
-            let name = entry.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().to_str().unwrap().to_owned();
-            texts.push((name, std::fs::read_to_string(&entry).unwrap()));
-        }
-    }
 }
 
 /// Measures the comparison of a query with as many vectors as an index may have.

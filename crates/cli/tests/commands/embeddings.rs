@@ -143,24 +143,6 @@ fn a_query_for_a_name_is_sent_nowhere() {
 }
 
 #[test]
-fn a_table_needs_no_server() {
-    let session = project();
-    // The table is next to the configuration file that names it.
-    session.write(
-        "home/.config/headstart/vectors.txt",
-        "headstart-vectors 1 2\nprov 9 0\nlogin 9 0\nwho 9 0\ntotal 0 9\n",
-    );
-    configured(&session, "embeddings = \"static:vectors.txt\"\n");
-    session.run(&["index"]);
-    let found = paths(&search(&session, QUERY));
-    assert_eq!(found, ["src/cart.rs", "src/auth.rs"]);
-    session.write("home/.config/headstart/vectors.txt", "headstart-vectors 1 2\nlogin 9\n");
-    let refused = session.run(&["search", QUERY]);
-    assert_eq!(refused.code, Some(1), "{refused}");
-    assert!(refused.stderr.contains("vectors.txt: line 2: \"login\" has 1 numbers"), "{refused}");
-}
-
-#[test]
 fn a_judge_puts_the_best_first_and_a_bad_one_changes_nothing() {
     let query = "what people prove to have put in, and how they show it to others";
     let session = project();
@@ -319,7 +301,6 @@ fn a_project_chooses_no_model() {
     let session = project();
     let cases = [
         "embeddings = \"openai:e\"",
-        "embeddings = \"static:table.txt\"",
         "embeddings_url = \"http://127.0.0.1:1/v1\"",
         "rerank = \"r\"",
         "rerank_url = \"http://127.0.0.1:1/v1\"",
@@ -340,8 +321,7 @@ fn a_setting_that_makes_no_sense_is_told_with_its_line() {
     let cases = [
         ("embeddings = \"mini\"", "code-index.embeddings: \"mini\" names no model; use openai:NAME"),
         ("embeddings = \"openai:\"", "names no model"),
-        ("embeddings = \"gemini:x\"", "use openai:NAME, ollama:NAME or static:FILE"),
-        ("embeddings = \"static:x\"\nembeddings_url = \"http://h/v1\"", "has no embeddings_url"),
+        ("embeddings = \"gemini:x\"", "use openai:NAME or ollama:NAME"),
         ("embeddings_url = \"http://h/v1\"", "needs code-index.embeddings"),
         ("embeddings = \"openai:e\"\nembeddings_url = \"h\"", "is no base URL"),
         ("rerank = \"r\"", "needs rerank_url"),
@@ -359,9 +339,6 @@ fn a_setting_that_makes_no_sense_is_told_with_its_line() {
     configured(&session, "embeddings = \"openai:e\"\n");
     let outcome = session.run(&["search", "login"]);
     assert!(outcome.stderr.contains("there is no key; set OPENAI_API_KEY to one"), "{outcome}");
-    configured(&session, "embeddings = \"static:nowhere.txt\"\n");
-    let outcome = session.run(&["search", "login"]);
-    assert!(outcome.stderr.contains("nowhere.txt"), "{outcome}");
 }
 
 #[test]

@@ -15,8 +15,7 @@ const QUERIES: usize = 300;
 const HISTORY: usize = 6_000;
 /// A commit that touches more files than this is not used, because its subject says little about each of them.
 const MOST_TOUCHED: usize = 20;
-/// How many names are queried. Every other one is for tuning, and `--misses` lists those of them that are not found;
-/// the others are reported.
+/// How many names are asked for; every other one is reported.
 const NAMES: usize = 200;
 
 /// A query and the files that answer it.
@@ -32,12 +31,8 @@ pub(crate) struct Corpus {
     pub(crate) index: MemoryIndex,
     pub(crate) index_milliseconds: f64,
     pub(crate) recent: Vec<(WorkspacePath, f32)>,
-    /// The files of the commits that queries are made of, the newest first.
-    pub(crate) newest: Vec<Vec<String>>,
     /// The subjects of the past commits that touched each file.
     pub(crate) history: Vec<(WorkspacePath, String)>,
-    /// The subjects of past commits, with the names of the files that each touched.
-    pub(crate) subjects: Vec<String>,
     cases: Vec<Case>,
     names: Vec<Case>,
 }
@@ -72,7 +67,6 @@ impl Corpus {
         }
         let index_milliseconds = cpu_milliseconds() - start;
 
-        let newest = queries.iter().map(|(_, commit)| commit.files.clone()).collect();
         let mut cases: Vec<Case> = Vec::new();
         for (_, commit) in queries {
             let relevant: Vec<String> =
@@ -81,7 +75,7 @@ impl Corpus {
                 cases.push(Case { text: without_number(&commit.subject), relevant });
             }
         }
-        // Tuning and the report get every other query each, because queries of one week are alike.
+        // Every other query chose the weights and is not reported, because queries of one week are alike.
         let cases = halves(cases);
         let names = halves(names(&files, &index));
         let recent = recent(&past);
@@ -91,17 +85,7 @@ impl Corpus {
             (!["repo", ".git"].contains(&name)).then(|| name.replace('+', "/"))
         });
         let name = name.unwrap_or_default();
-        let told = past.iter().filter(|commit| commit.files.len() <= MOST_TOUCHED);
-        let subjects = told.map(|commit| format!("{} {}", commit.subject, commit.files.join(" "))).collect();
-        Ok(Self { name, files, index, index_milliseconds, recent, newest, history, subjects, cases, names })
-    }
-
-    pub(crate) fn tuning(&self) -> &[Case] {
-        &self.cases[..self.cases.len().div_ceil(2)]
-    }
-
-    pub(crate) fn tuning_names(&self) -> &[Case] {
-        &self.names[..self.names.len().div_ceil(2)]
+        Ok(Self { name, files, index, index_milliseconds, recent, history, cases, names })
     }
 
     pub(crate) fn names(&self) -> &[Case] {

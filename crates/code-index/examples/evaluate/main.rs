@@ -1,34 +1,23 @@
 //! Measures how well, and how quickly, searches find the files that commits changed.
 //!
-//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--no-history] [--vectors] [--map]
-//! [--tune] [--misses] REPOSITORY…`
+//! `cargo run --release -p headstart-code-index --example evaluate --all-features -- [--no-history] REPOSITORY…`
 //!
 //! A query is the subject of a commit without its number, and the files that the commit modified are relevant. The
-//! index is made of a commit before all of them. Every other query is for tuning (`--tune` looks for better weights
-//! with these alone); the others are reported. Queries for names ask for names that exactly one file of the repository
-//! defines. For comparison, all contents are scanned for the query's words with ripgrep's library and ranked by tf-idf.
-//! `--vectors` adds a table of vectors that is learned from the text of the repository before the queries, and shows
-//! what a search with both finds. `--map` only shows how much of what commits change is named by a map of the
-//! repository.
+//! index is made of a commit before all of them. Every other query chose the weights once; the others are reported.
+//! Queries for names ask for names that exactly one file of the repository defines. For comparison, all contents are
+//! scanned for the query's words with ripgrep's library and ranked by tf-idf.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
     reason = "it runs git, measures time and prints a table"
 )]
 
 mod corpus;
 #[cfg(feature = "sqlite")]
 mod disk;
-#[cfg(feature = "static-embeddings")]
-mod hybrid;
-#[cfg(feature = "static-embeddings")]
-mod learn;
-mod mapped;
 mod scan;
-mod tune;
 
 use std::process::ExitCode;
 
@@ -50,7 +39,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let with_history = !arguments.iter().any(|argument| argument == "--no-history");
     let repositories: Vec<&String> =
         arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     if repositories.is_empty() {
@@ -59,10 +48,7 @@ fn run() -> Result<(), Failure> {
     let mut corpora = Vec::new();
     for repository in repositories {
         eprintln!("reading {repository}");
-        corpora.push(Corpus::read(repository, "HEAD", !has("--no-history"))?);
-    }
-    if has("--map") {
-        return mapped::print(&corpora);
+        corpora.push(Corpus::read(repository, "HEAD", with_history)?);
     }
     println!("| repository | files | queries | recall@10 | MRR | names R | names M | scan R | scan M |");
     println!("|---|---|---|---|---|---|---|---|---|");
@@ -74,9 +60,6 @@ fn run() -> Result<(), Failure> {
         let scan = scan::measure(corpus, corpus.held_out());
         let row = [held_out.recall, held_out.mrr, names.recall, names.mrr, scan.recall, scan.mrr];
         sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-        if has("--misses") {
-            tell_misses(corpus, &weights);
-        }
         println!(
             "| {} | {} | {} | {} |",
             corpus.name,
@@ -107,13 +90,6 @@ fn run() -> Result<(), Failure> {
     }
     #[cfg(feature = "sqlite")]
     disk::print(&corpora)?;
-    #[cfg(feature = "static-embeddings")]
-    if has("--vectors") {
-        hybrid::print(&corpora)?;
-    }
-    if has("--tune") {
-        tune::tune(&corpora);
-    }
     Ok(())
 }
 
@@ -148,15 +124,6 @@ fn measure(corpus: &Corpus, cases: &[Case], weights: &Weights) -> Quality {
         quality.add(case, &found, cases.len());
     }
     quality
-}
-
-/// Prints which of the tuning names are not found among the first ten hits.
-fn tell_misses(corpus: &Corpus, weights: &Weights) {
-    for case in corpus.tuning_names() {
-        if measure(corpus, std::slice::from_ref(case), weights).recall < 1.0 {
-            eprintln!("missed in {}: {:?}, of {:?}", corpus.name, case.text, case.relevant);
-        }
-    }
 }
 
 fn time_of(corpus: &Corpus, case: &Case) -> f64 {

@@ -174,10 +174,11 @@ impl Walk<'_> {
             }
             "pair" => node.child_by_field_name("key").filter(|_| within == Within::File)?,
             "function_expression" | "generator_function" => {
-                let parent = node.parent()?;
-                let is_named = definition(parent, self.text) == Some(SymbolKind::Function);
-                let is_named = is_named && self.name(parent, SymbolKind::Function, within).is_some();
-                node.child_by_field_name("name").filter(|_| !is_named)?
+                // Of `res.type = function contentType` both are names.
+                let (own, parent) = (node.child_by_field_name("name")?, node.parent()?);
+                let kind = definition(parent, self.text).filter(|kind| *kind == SymbolKind::Function);
+                let given = kind.and_then(|kind| self.name(parent, kind, within));
+                Some(own).filter(|own| given != self.text.get(own.byte_range()))?
             }
             "struct_specifier" | "union_specifier" | "enum_specifier" | "class_specifier" => {
                 node.child_by_field_name("body")?;

@@ -1,5 +1,3 @@
-use std::path::{Path, PathBuf};
-
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -29,8 +27,6 @@ pub enum Embeddings {
     OpenAi { name: String, url: Option<String> },
     /// `ollama:NAME`.
     Ollama { name: String, url: Option<String> },
-    /// `static:FILE`, a table of vectors.
-    Static(PathBuf),
 }
 
 /// A model that ranks passages, on a server with `/rerank`.
@@ -124,17 +120,13 @@ fn embeddings(source: &Source, table: &IndexTable) -> Result<Option<Embeddings>,
     let text = value.get_ref().as_str();
     let (kind, name) = text.split_once(':').unwrap_or((text, ""));
     if name.trim().is_empty() {
-        return Err(refused(format!("{text:?} names no model; use openai:NAME, ollama:NAME or static:FILE")));
+        return Err(refused(format!("{text:?} names no model; use openai:NAME or ollama:NAME")));
     }
     let name_owned = name.to_owned();
     match kind {
         "openai" => Ok(Some(Embeddings::OpenAi { name: name_owned, url })),
         "ollama" => Ok(Some(Embeddings::Ollama { name: name_owned, url })),
-        "static" if url.is_none() => {
-            Ok(Some(Embeddings::Static(source.folder().unwrap_or(Path::new("/")).join(name))))
-        }
-        "static" => Err(refused("a table is a file and has no embeddings_url".to_owned())),
-        _ => Err(refused(format!("{text:?}: use openai:NAME, ollama:NAME or static:FILE"))),
+        _ => Err(refused(format!("{text:?}: use openai:NAME or ollama:NAME"))),
     }
 }
 

@@ -75,11 +75,6 @@ impl Source {
         &self.path
     }
 
-    /// The folder of this file, against which the files that it names are resolved.
-    pub(super) fn folder(&self) -> Option<&Path> {
-        self.path.parent()
-    }
-
     /// The error about a field of this file.
     pub(super) fn refuse(&self, line: usize, field: &str, problem: impl std::fmt::Display) -> CliError {
         let problem = problem.to_string();

@@ -1,20 +1,16 @@
 //! The models that a search may ask, which the user's own file names.
 
 use std::collections::VecDeque;
-use std::fs;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use headstart_code_index::{
-    Embedder, ModelFailure, ModelLocation, Reranker, StaticVectors, TextVector, Vector, order_of,
-};
+use headstart_code_index::{Embedder, ModelFailure, ModelLocation, Reranker, TextVector, Vector, order_of};
 
 use headstart_toolbox::AvailableModels;
 
 use super::remote::{RemoteEmbedder, RemoteReranker};
 use super::vectors::other_dimensions;
-use crate::config::{Config, Embeddings};
+use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -27,8 +23,6 @@ const MAX_REST: Duration = Duration::from_secs(600);
 const MAX_QUERY: usize = 2_000;
 /// The most queries whose vectors are kept.
 const MAX_KEPT: usize = 64;
-/// The most bytes of a table of vectors.
-const MAX_TABLE_BYTES: u64 = 1 << 30;
 
 /// The models that a search may ask.
 #[derive(Default)]
@@ -78,8 +72,7 @@ impl IndexModels {
         let config = &config.index;
         let embedder: Option<Arc<dyn Embedder>> = match &config.embeddings {
             None => None,
-            Some(Embeddings::Static(file)) => Some(Arc::new(table(file)?)),
-            Some(remote) => RemoteEmbedder::open(remote, environment)?.map(|it| Arc::new(it) as _),
+            Some(remote) => Some(Arc::new(RemoteEmbedder::open(remote, environment)?)),
         };
         let reranker = config.rerank.as_ref().map(|rerank| RemoteReranker::open(rerank, environment));
         let reranker = reranker.transpose()?.map(|it| Arc::new(it) as _);
@@ -215,14 +208,4 @@ fn too_slow(patience: Duration) -> ModelFailure {
 fn beginning(text: &str) -> &str {
     let end = (0..=MAX_QUERY.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
-}
-
-fn table(file: &Path) -> Result<StaticVectors, CliError> {
-    let refused = |message: String| CliError::ConfigurationFile { file: file.to_owned(), message };
-    let length = fs::metadata(file).map_err(CliError::io("read", file))?.len();
-    if MAX_TABLE_BYTES < length {
-        return Err(refused(format!("has {length} bytes, too many for a table of vectors")));
-    }
-    let text = fs::read_to_string(file).map_err(CliError::io("read", file))?;
-    StaticVectors::parse(&text).map_err(|error| refused(error.to_string()))
 }

@@ -37,11 +37,10 @@ pub(super) struct RemoteEmbedder {
 
 impl RemoteEmbedder {
     /// The server of `openai:NAME` or `ollama:NAME`; `None` for a table, which needs no server.
-    pub(super) fn open(config: &Embeddings, environment: &Environment) -> Result<Option<Self>, CliError> {
+    pub(super) fn open(config: &Embeddings, environment: &Environment) -> Result<Self, CliError> {
         let (name, url, is_ollama) = match config {
             Embeddings::OpenAi { name, url } => (name, url.as_deref(), false),
             Embeddings::Ollama { name, url } => (name, url.as_deref(), true),
-            Embeddings::Static(_) => return Ok(None),
         };
         let provider = match (is_ollama, url) {
             (true, None) => Provider::ollama(),
@@ -52,7 +51,7 @@ impl RemoteEmbedder {
         let kind = if is_ollama { "ollama" } else { "openai" };
         let id = format!("{kind}:{name} at {}", provider.base_url.split('?').next().unwrap_or_default());
         let server = server(provider, environment)?;
-        Ok(Some(Self { server, name: name.clone(), id, is_ollama }))
+        Ok(Self { server, name: name.clone(), id, is_ollama })
     }
 }
 
