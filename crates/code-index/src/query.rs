@@ -236,7 +236,8 @@ impl Query {
                     names.push((run, None));
                 }
                 let own = whole(run);
-                if let Some(before) = before.replace(run)
+                if !own.is_empty()
+                    && let Some(before) = before.replace(run)
                     && let end = before.as_ptr() as usize - text.as_ptr() as usize + before.len()
                     && [" ", "-"].contains(&&text[end..place])
                     && ![String::new(), own.clone()].contains(&whole(before))
@@ -254,8 +255,8 @@ impl Query {
                 });
             });
         }
-        for name in joined {
-            terms.add(&name, JOINED);
+        for name in joined.iter().filter(|name| !name.is_empty()) {
+            terms.add(name, JOINED);
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         if let [name] = plain[..]

@@ -140,6 +140,10 @@ fn hostile_queries_are_read_as_words() {
     assert_eq!(terms(&"用".repeat(100_000)), ["用用"]);
     assert!(terms(&"`".repeat(100_000)).is_empty());
     assert!(terms("\0\u{202e}\u{feff}").is_empty());
+    // What is too long together is no name.
+    let half = "ab_".repeat(70);
+    assert_eq!(terms(&format!("{half} {}", half.replace('a', "c"))), ["ab", "cb"]);
+    assert_eq!(terms("parse x"), ["pars"]);
 }
 
 proptest! {
