@@ -11,6 +11,7 @@ mod confine;
 mod copied;
 mod filter;
 mod forgotten;
+mod hold;
 mod ignored;
 mod init;
 mod mountinfo;

@@ -156,6 +156,8 @@ mod tests {
             git: None,
             not_kept: Vec::new(),
             keepable: Vec::new(),
+            held: Vec::new(),
+            keeps: false,
             failed: Vec::new(),
             next: None,
             cost: Cost { work_ms, ..Cost::default() },

@@ -41,6 +41,8 @@ fn finished() -> Finished {
         cost: Cost::default(),
         not_kept: Vec::new(),
         keepable: Vec::new(),
+        held: Vec::new(),
+        keeps: false,
         failed: Vec::new(),
         viewed_ms: None,
         preview: None,

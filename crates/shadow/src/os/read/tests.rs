@@ -39,6 +39,7 @@ fn read_with(
         upper: folder(fs::File::open(upper).unwrap().as_fd(), ".")?,
         original,
         separate: BTreeMap::new(),
+        layered: BTreeSet::new(),
         view: view.as_fd(),
         base: &base,
         workspace: upper,
