@@ -27,6 +27,9 @@ pub enum CliError {
         source: io::Error,
     },
 
+    #[error("--path: {why}")]
+    WrongPath { why: String },
+
     #[error("workspace {path} does not exist; name a folder with --workspace", path = path.display())]
     NoWorkspace { path: PathBuf },
     /// No flag can help, because the record names the workspace.
@@ -211,6 +214,7 @@ impl CliError {
             | Self::NobodyChooses
             | Self::InvalidId { .. }
             | Self::NoWorkspace { .. }
+            | Self::WrongPath { .. }
             | Self::WorkspaceNotADirectory { .. }
             | Self::WorkspaceNotUtf8 { .. } => ExitStatus::Usage,
             _ => ExitStatus::Failed,

@@ -374,7 +374,7 @@ Examples:
 
 pub(super) const SEARCH: &str = "\
 The best place first: path:line, the definition there, and two of its lines with the words that were asked for. \
-With --json each place is a line {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The exit code is 1 where nothing fits. The index follows the files for two seconds \
+With --json each place is a line {\"path\",\"lines\",\"score\",\"symbol\",\"why\"}. The exit code is 1 where nothing fits, and 2 where --path is wrong. The index follows the files for two seconds \
 before it answers; standard error says where it is not whole yet.
 
 Examples:

@@ -110,6 +110,14 @@ impl Display {
         }
     }
 
+    /// How many columns the terminal had when it was last asked. A pipe has no limit.
+    pub(super) fn width(&self) -> usize {
+        match self {
+            Self::Terminal(terminal) => usize::from(terminal.screen.size().columns),
+            Self::Lines { .. } | Self::Aloud(_) => usize::MAX,
+        }
+    }
+
     /// Lines for a pipe: answers go to standard output, everything else to standard error.
     pub(crate) fn lines(output: Output) -> Self {
         Self::Lines { output, open: false }

@@ -49,6 +49,8 @@ pub(super) struct DisplayProgress {
     pub(super) staged: Option<Arc<ApprovalRequest>>,
     /// How much turns have staged now, in words.
     pub(super) staged_counts: Option<(Arc<ApprovalRequest>, String)>,
+    /// How many items there were when a turn was taken back.
+    pub(super) taken_back: usize,
     /// Whether the user has been told once what becomes of it.
     pub(super) staging_was_explained: bool,
 }

@@ -32,6 +32,9 @@ pub(super) enum StagedAnswer {
     Drop,
 }
 
+/// In a terminal with fewer columns the row of what is staged has its keys in short.
+const NARROW: usize = 64;
+
 impl StagedAnswer {
     /// The answer that a line is. Any other line is a prompt, also `yes` and `no`, which may answer what the model asked.
     fn of(line: &str, asks: &ApprovalRequest) -> Option<Self> {
@@ -75,7 +78,9 @@ impl Chat {
             return None;
         }
         let view = self.agent.view();
-        let said = view.items.iter().rev().find_map(|item| match &**item {
+        // What was asked in a turn that was taken back waits for no answer.
+        let since = view.items.get(self.shown.taken_back..).unwrap_or(&view.items).iter();
+        let said = since.rev().find_map(|item| match &**item {
             Item::Answer { text } => Some(text.as_str()),
             _ => None,
         });
@@ -205,21 +210,30 @@ impl Chat {
     /// The row above the prompt.
     pub(super) fn staged_row(&self, view: &View) -> Option<LiveRow> {
         let asks = view.unwritten.as_ref()?;
+        let is_narrow = self.display.width() < NARROW;
         let keys = if self.asks_of_staged(view).is_none() {
             ""
         } else if changes_nothing(asks) {
-            " · k keeps it, d shows it; then Enter"
+            if is_narrow { "k/d Enter · " } else { " · k keeps it, d shows it; then Enter" }
         } else if asks.can_keep() {
-            " · y writes, k with what is not kept, d shows, n drops; then Enter"
+            if is_narrow {
+                "y/k/d/n Enter · "
+            } else {
+                " · y writes, k with what is not kept, d shows, n drops; then Enter"
+            }
+        } else if is_narrow {
+            "y/d/n Enter · "
         } else {
             " · y writes, d shows, n drops; then Enter"
         };
+        // In a narrow terminal the end of the row is cut off, so the keys come first.
+        let (first, last) = if is_narrow { (keys, "") } else { ("", keys) };
         let text = match not_kept_offer(asks.not_kept(), None) {
-            Some(line) if changes_nothing(asks) => format!("{line}{keys}"),
+            Some(line) if changes_nothing(asks) => format!("{first}{line}{last}"),
             _ => {
                 let known = self.shown.staged_counts.as_ref().filter(|(of, _)| Arc::ptr_eq(of, asks));
                 let counts = known.map_or_else(|| counts(asks), |(_, counts)| counts.clone());
-                format!("staged: {counts}{keys}")
+                format!("{first}staged: {counts}{last}")
             }
         };
         Some(LiveRow::new(LiveKind::Queued, text, Style::Strong))

@@ -44,6 +44,7 @@ impl Chat {
                 self.display.say(&left, Style::Removed)
             }
             UndoResult::Whole { files, summary } => {
+                self.shown.taken_back = self.agent.view().items.len();
                 self.refresh_status();
                 self.display.say(&files, Style::Plain)?;
                 self.display.say(&summary, Style::Dim)

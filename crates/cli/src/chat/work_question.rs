@@ -79,7 +79,11 @@ impl Chat {
         changes: &ChangeSet,
         tokens: Option<u64>,
     ) -> Result<(), CliError> {
-        let since = if tokens.is_some() { "it ran ahead" } else { "the turn changed them" };
+        let since = match (tokens, conflicts.len()) {
+            (Some(_), _) => "it ran ahead",
+            (None, 1) => "the turn changed it",
+            (None, _) => "the turn changed them",
+        };
         let title = format!("Not written: {} changed since {since}", words::counted(conflicts.len(), "file"));
         self.display.say(&title, Style::Strong)?;
         for conflict in conflicts {

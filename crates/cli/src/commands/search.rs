@@ -79,7 +79,7 @@ pub(crate) async fn run(args: Search, context: &Context) -> Result<ExitStatus, C
 /// Where to search; an error if nothing is there.
 async fn below(index: &Index, args: &Search) -> Result<Option<WorkspacePath>, CliError> {
     let Some(folder) = &args.path else { return Ok(None) };
-    let refused = |why: String| CliError::Unavailable(format!("--path: {why}"));
+    let refused = |why: String| CliError::WrongPath { why };
     let path = WorkspacePath::parse(folder).map_err(|error| refused(error.to_string()))?;
     if index.has(&path).await {
         Ok(Some(path))

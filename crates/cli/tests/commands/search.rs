@@ -80,7 +80,7 @@ fn an_answer_is_what_its_reader_wants() {
     }
     for path in ["nowhere", "src/nowhere.rs", ".env"] {
         let refused = session.run(&["search", "login", "--path", path]);
-        refused.assert_refused(1, &["--path: the project has nothing at", path]);
+        refused.assert_refused(2, &["--path: the project has nothing at", path]);
     }
 }
 

@@ -49,9 +49,9 @@ fn read(table: &ToolsTable, source: &Source) -> Result<ToolTable, CliError> {
             read.rules = rules.map_err(|error| source.refuse(line, &field, source.problem(&error)))?;
             continue;
         }
-        let name = value.get_ref().as_str().unwrap_or_default();
-        let policy = policy(name).ok_or_else(|| {
-            source.refuse(line, &field, format!("{name:?} is none of automatic, ask and exclude"))
+        let policy = value.get_ref().as_str().and_then(policy).ok_or_else(|| {
+            let value = value.get_ref();
+            source.refuse(line, &field, format!("{value} is none of automatic, ask and exclude"))
         })?;
         if key == "default" {
             read.default = Some(policy);

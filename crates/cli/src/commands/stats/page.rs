@@ -130,7 +130,7 @@ fn models(report: &StatisticsReport, layout: PageLayout) -> String {
 fn days(report: &StatisticsReport, layout: PageLayout) -> String {
     let by_day = &report.statistics.by_day;
     let shown: Vec<_> = by_day.iter().skip(by_day.len().saturating_sub(DAYS)).collect();
-    let most = shown.iter().map(|(_, figures)| figures.saved_ms).max().unwrap_or_default().max(1);
+    let most = shown.iter().map(|(_, figures)| figures.saved_ms).max().unwrap_or_default().max(1_000);
     let mut text = layout.style.dim("DAY         SAVED") + "\n";
     for (day, figures) in shown {
         let told = format!(
@@ -142,7 +142,8 @@ fn days(report: &StatisticsReport, layout: PageLayout) -> String {
         );
         let room = layout.width.unwrap_or(CHART_WIDTH).saturating_sub(12 + told.width()).min(40);
         let room = u64::try_from(room).unwrap_or_default();
-        let full = (room * figures.saved_ms).div_ceil(most);
+        // What is told as 0.0 s has no bar.
+        let full = if figures.saved_ms < 50 { 0 } else { (room * figures.saved_ms).div_ceil(most) };
         let bar = "#".repeat(usize::try_from(full).unwrap_or_default());
         writeln!(text, "{day}  {}{told}", layout.style.green(&bar))
             .expect("works because writing to a String cannot fail");
@@ -175,9 +176,13 @@ fn policy(report: &StatisticsReport, layout: PageLayout) -> String {
     } else {
         format!("a pause ({pause:.0} s until yours are known)")
     };
-    rows.push(format!(
-        "work that you take is expected to save {saves:.0} s: as long as it takes, and at most {most}"
-    ));
+    rows.push(if pause < saves {
+        format!("work that you take is expected to save {saves:.0} s, the time of typing its prompt")
+    } else {
+        format!(
+            "work that you take is expected to save {saves:.0} s: as long as it takes, and at most {most}"
+        )
+    });
     if QUIET_ROW <= habits.row {
         rows.push(format!("over all projects, the last {} suggestions were not taken", habits.row));
     }
