@@ -141,7 +141,11 @@ impl Surroundings {
     }
 
     /// What the index and the last commits hold of files.
-    pub fn contents(&self, _is_meant: impl Fn(&[u8]) -> bool) -> Result<Vec<KeptFile>, GitError> {
+    pub fn contents(
+        &self,
+        _is_meant: impl Fn(&[u8]) -> bool,
+        _is_meant_content: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<KeptFile>, GitError> {
         match self.0 {}
     }
 

@@ -219,7 +219,10 @@ impl BashRunner {
         request: &CommandRequest,
         output: AttachedOutput,
     ) -> Result<AttachedEnd, ToolError> {
-        let mut ready = self.prepare(request).await?;
+        let (mut ready, before) = match output {
+            AttachedOutput::Inherited => (self.prepare(request).await?, None),
+            AttachedOutput::Kept { .. } => self.prepare_compared(request).await?,
+        };
         let mut signals = Signals::new().map_err(not_started)?;
         let lifeline = self.attach(&mut ready)?;
         let mut process = ready.process;
@@ -246,10 +249,11 @@ impl BashRunner {
                 if let Some(group) = group.take_if(|_| until.is_none()) {
                     group.release();
                 }
-                return match refusal? {
-                    Some(why) => Err(ToolError::failed(why)),
-                    None => Ok(AttachedEnd { status, timed_out, output, errors }),
-                };
+                if let Some(why) = refusal? {
+                    return Err(ToolError::failed(why));
+                }
+                self.refuse_what_came(request, before).await?;
+                return Ok(AttachedEnd { status, timed_out, output, errors });
             }
             tokio::select! {
                 exited = leader.wait(), if status.is_none() => status = Some(exited.map_err(lost)?),
@@ -422,13 +426,7 @@ impl BashRunner {
         output_sink: Option<&dyn PartialOutput>,
     ) -> Result<CommandOutput, ToolError> {
         let deadline = Instant::now().checked_add(request.time_limit);
-        let is_confined = self.confines(&request);
-        let before = is_confined.then(|| self.closed_now(&request));
-        let mut ready = self.prepare(&request).await?;
-        let before = match before {
-            Some(before) => Some(before.await?),
-            None => None,
-        };
+        let (mut ready, before) = self.prepare_compared(&request).await?;
         let lifeline = self.attach(&mut ready)?;
         let mut running = start(ready.process).map_err(not_started)?;
         let done = running
@@ -437,15 +435,37 @@ impl BashRunner {
         if let Some(why) = read_refusal(lifeline).await? {
             return Err(ToolError::failed(format!("the command was not run: {why}")));
         }
-        if let Some(before) = before {
-            let now = self.closed_now(&request).await?;
-            if let Some(path) = now.difference(&before).next() {
-                return Err(ToolError::failed(format!(
-                    "{path}, which is closed, came while the command ran, so nobody is told what it printed; run it again"
-                )));
-            }
-        }
+        self.refuse_what_came(&request, before).await?;
         Ok(done)
+    }
+
+    /// As [`prepare`](Self::prepare), with what is closed on disk at this moment if the command is confined.
+    async fn prepare_compared(
+        &self,
+        request: &CommandRequest,
+    ) -> Result<(PreparedCommand, Option<BTreeSet<WorkspacePath>>), ToolError> {
+        let closed = self.confines(request).then(|| self.closed_now(request));
+        let ready = self.prepare(request).await?;
+        let closed = match closed {
+            Some(closed) => Some(closed.await?),
+            None => None,
+        };
+        Ok((ready, closed))
+    }
+
+    /// Fails if a closed file came while a confined command ran, before which these were there.
+    async fn refuse_what_came(
+        &self,
+        request: &CommandRequest,
+        before: Option<BTreeSet<WorkspacePath>>,
+    ) -> Result<(), ToolError> {
+        let Some(before) = before else { return Ok(()) };
+        match self.closed_now(request).await?.difference(&before).next() {
+            None => Ok(()),
+            Some(path) => Err(ToolError::failed(format!(
+                "{path}, which is closed, came while the command ran, so nobody is told what it printed; run it again"
+            ))),
+        }
     }
 
     /// What is closed on disk now. A confined command is kept from what was closed when it began.

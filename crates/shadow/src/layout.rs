@@ -64,6 +64,10 @@ pub enum PathKind {
 /// Folders that a view makes by itself, so no workspace can be in them.
 const MADE: [&str; 3] = ["/dev", "/proc", "/sys"];
 
+/// Folders of git's in which it keeps contents without the names of their files, so that nothing tells what is closed:
+/// those of conflicts, and of objects that a check found. A view shows them empty.
+const WITHOUT_NAMES: [&str; 2] = ["rr-cache", "lost-found"];
+
 /// The places of a view, each behind the one that contains it. `look` says what the machine has at a path, without
 /// following links.
 pub fn layout(options: &Options, look: &dyn Fn(&Path) -> PathKind) -> Result<Vec<RootEntry>, ShadowError> {
@@ -152,6 +156,7 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> PathKind) -> Result<Vec
         }
     }
     places.insert(workspace.to_owned(), Shown::Workspace { folder: options.workspace.clone() });
+    places.extend(without_names(options, look).map(|folder| (workspace.join(folder), Shown::Empty)));
     // A clone is on the disk as a whole, so its build output needs no room of its own.
     let build = options.build.iter().filter(|_| options.tier != Tier::Clone);
     for (room, layer) in build.flat_map(crate::BuildRoom::rooms) {
@@ -166,6 +171,14 @@ pub fn layout(options: &Options, look: &dyn Fn(&Path) -> PathKind) -> Result<Vec
         }
     }
     Ok(places.into_iter().map(|(at, shown)| RootEntry { at, shown }).collect())
+}
+
+/// The [folders without names](WITHOUT_NAMES) of the workspace's repository. In a copy nothing is mounted over them.
+fn without_names(options: &Options, look: &dyn Fn(&Path) -> PathKind) -> impl Iterator<Item = PathBuf> {
+    let is_folder = |below: &Path| look(&options.workspace.join(below)) == PathKind::Folder;
+    let shows_them = !options.tier.copies() && is_folder(Path::new(".git"));
+    let folders = WITHOUT_NAMES.iter().filter(move |_| shows_them).map(|name| Path::new(".git").join(name));
+    folders.filter(move |folder| is_folder(folder))
 }
 
 /// The files that are masked in a folder with the name of a tool's folder, wherever it is.

@@ -210,3 +210,39 @@ fn the_file_to_which_a_closed_name_leads_is_closed() {
     says_nothing(&mut session, "touch x; sh tell.sh", "leads to the workspace itself");
     completes(&mut session, "cat a.txt", "open");
 }
+
+/// Git keeps what was staged for weeks, and what it knows of conflicts and lost objects under no name of a file.
+#[test]
+fn what_git_keeps_without_a_name_is_told_to_nobody() {
+    let all = "git cat-file --batch-all-objects --batch-check='%(objecttype) %(objectname)' | \
+               while read -r kind name; do if [ $kind = blob ]; then git cat-file -p $name; fi; done";
+    let mut session = repository(all);
+    let stage = |session: &Session, file: &str, text: String| {
+        session.write(&format!("project/{file}"), text);
+        session.git(&["add", "-f", file]);
+        session.git(&["reset", "-q", "--", file]);
+    };
+    stage(&session, "a.txt", "open, and staged once\n".to_owned());
+    stage(&session, "settings.sh", "WIDTH=80\nVERSION=1.2.3-beta-4711\n".to_owned());
+    completes(&mut session, "touch x; sh tell.sh", "staged once");
+    stage(&session, ".env", format!("# mine\nHOST=a\nexport API_KEY=\"{SECRET}\"\n"));
+    std::fs::remove_file(session.workspace().join(".env")).unwrap();
+    says_nothing(&mut session, "touch x; sh tell.sh", "a file that was staged once");
+    completes(&mut session, "touch x; cat a.txt", "open");
+
+    let script = "cat .git/rr-cache/*/preimage .git/lost-found/other/*; cat a.txt";
+    let mut session = repository(script);
+    for file in ["rr-cache/1f/preimage", "lost-found/other/2e"] {
+        session.write(&format!("project/.git/{file}"), format!("KEY={SECRET}\n"));
+    }
+    for command in [
+        "touch x; sh tell.sh",
+        "cat .git/rr-cache/*/preimage",
+        "cat .git/lost-found/other/2e",
+        "grep -rh KEY .git",
+        "git status --short; cat .git/rr-cache/1f/*",
+    ] {
+        says_nothing(&mut session, command, "");
+    }
+    completes(&mut session, "touch x; sh tell.sh; git add a.txt; git status --short", "open");
+}

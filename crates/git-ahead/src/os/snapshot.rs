@@ -171,6 +171,8 @@ pub(super) fn class(path: &str) -> FileClass {
         "lfs" if ["lfs/tmp/", "lfs/cache/", "lfs/logs/"].iter().any(|folder| path.starts_with(folder)) => {
             FileClass::Note
         }
+        // A view shows these empty, because nothing tells what is closed in them.
+        "rr-cache" | "lost-found" => FileClass::Note,
         _ if path != first => FileClass::Other,
         "HEAD" | "packed-refs" | "shallow" | "index" => FileClass::State,
         _ if first.starts_with("sharedindex.") => FileClass::State,

@@ -12,6 +12,9 @@ use crate::{GitError, KeptFile};
 const MOST_CONTENTS: usize = 500;
 const MOST_BYTES: u64 = 4 << 20;
 const MOST_BYTES_OF_ALL: u64 = 32 << 20;
+/// The same of contents that have no path.
+const MOST_UNNAMED: usize = 2_000;
+const MOST_BYTES_OF_UNNAMED: u64 = 256 << 10;
 /// The most commits of which they are looked for.
 const MOST_COMMITS: usize = 5_000;
 /// The most objects of which all are listed, to find those that nothing names.
@@ -21,15 +24,29 @@ impl Surroundings {
     /// Whether a path for which `is_meant` is true is in a commit that is still stored, a stash or the index, or was and can
     /// still be reached. Paths are relative to the top of the work tree.
     pub fn keeps(&self, is_meant: impl Fn(&[u8]) -> bool) -> Result<bool, GitError> {
-        let objects = self.objects(None)?;
+        let objects = self.objects(None)?.listed;
         Ok(named(&objects).any(|(_, path)| is_meant(path)))
     }
 
-    /// What the index and the last few thousand commits hold of files for whose path `is_meant` is true, with the paths.
+    /// What the index and the last few thousand commits hold of files for whose path `is_meant` is true, with the paths, and
+    /// stored contents that have no path, because they were staged and never committed, for which `is_meant_content` is.
     /// Large files are left out, and so are more than some hundreds.
-    pub fn contents(&self, is_meant: impl Fn(&[u8]) -> bool) -> Result<Vec<KeptFile>, GitError> {
+    pub fn contents(
+        &self,
+        is_meant: impl Fn(&[u8]) -> bool,
+        is_meant_content: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<KeptFile>, GitError> {
         let objects = self.objects(Some(MOST_COMMITS))?;
-        let meant: Vec<_> = named(&objects).filter(|(_, path)| is_meant(path)).take(MOST_CONTENTS).collect();
+        let meant = named(&objects.listed).filter(|(_, path)| is_meant(path));
+        let mut files = self.small(&meant.take(MOST_CONTENTS).collect::<Vec<_>>(), MOST_BYTES)?;
+        let unnamed = lines(&objects.unnamed).filter(|name| !name.is_empty()).map(|name| (name, &b""[..]));
+        let unnamed = self.small(&unnamed.take(MOST_UNNAMED).collect::<Vec<_>>(), MOST_BYTES_OF_UNNAMED)?;
+        files.extend(unnamed.into_iter().filter(|file| is_meant_content(&file.content)));
+        Ok(files)
+    }
+
+    /// The contents of objects that are files of at most so many bytes, as long as all of them are not too many.
+    fn small(&self, meant: &[(&[u8], &[u8])], most_bytes: u64) -> Result<Vec<KeptFile>, GitError> {
         if meant.is_empty() {
             return Ok(Vec::new());
         }
@@ -40,7 +57,7 @@ impl Surroundings {
         let mut left = MOST_BYTES_OF_ALL;
         let mut is_small = |line: &[u8]| {
             let size = line.strip_prefix(b"blob ").and_then(|size| str::from_utf8(size).ok()?.parse().ok());
-            let rest = size.filter(|size| *size <= MOST_BYTES).and_then(|size: u64| left.checked_sub(size));
+            let rest = size.filter(|size| *size <= most_bytes).and_then(|size: u64| left.checked_sub(size));
             left = rest.unwrap_or(left);
             rest.is_some()
         };
@@ -70,9 +87,9 @@ impl Surroundings {
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
-    /// The names of all objects that can be reached, and of those in commits and trees that nothing names any more, with
-    /// the path at which each was found first. A commit that was given up leaves a tree.
-    fn objects(&self, most_commits: Option<usize>) -> Result<Vec<u8>, GitError> {
+    /// All objects that can be reached, and those in commits and trees that nothing names any more, as a commit that was
+    /// given up leaves a tree.
+    fn objects(&self, most_commits: Option<usize>) -> Result<StoredObjects, GitError> {
         let most = most_commits.map(|most| format!("--max-count={most}"));
         // What is not stored, as in a clone that left files out, nobody can find in it.
         let list = ["rev-list", "--objects", "--ignore-missing", "--missing=allow-any"];
@@ -104,7 +121,8 @@ impl Surroundings {
             )?;
             objects.extend(Trees::parse(&told).listed());
         }
-        Ok(objects)
+        let unnamed = unnamed(&objects, b"blob ");
+        Ok(StoredObjects { listed: objects, unnamed })
     }
 
     /// A line for each object that is stored, with its type and its name; in a very large repository only for those that
@@ -136,6 +154,14 @@ impl Surroundings {
         }
         self.git.ask(&self.at, "cat-file", &["cat-file", format], &loose)
     }
+}
+
+/// What is stored in a repository.
+struct StoredObjects {
+    /// A line for each object that has a name, with the path at which it was found first.
+    listed: Vec<u8>,
+    /// A line for each file that has none.
+    unnamed: Vec<u8>,
 }
 
 /// The number behind a word in what `git count-objects` tells.

@@ -116,3 +116,53 @@ fn with(rules: &GateContext, files: &Config) -> Result<Option<GateContext>, CliE
 fn without_examples(rule: &PolicyRule) -> PolicyRule {
     PolicyRule { matching: Vec::new(), not_matching: Vec::new(), ..rule.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_down_adds_rules_and_takes_none_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            path
+        };
+        let (user, project) = (at("config/headstart/config.toml"), at("project").join(PROJECT_FILE));
+        std::fs::create_dir_all(project.parent().unwrap()).unwrap();
+        let variable = ("XDG_CONFIG_HOME".into(), folder.path().join("config").into());
+        let environment = [variable].into_iter().collect();
+        let files = RuleFiles::new(&environment, &folder.path().join("project"));
+        let mut rules = GateContext {
+            deny: DenyRules::from_patterns(["a"]).unwrap().with_secrets_open(),
+            ..Config::default().gate_context("/p".to_owned()).unwrap()
+        };
+        let look = |rules: &mut GateContext| match files.stricter(rules) {
+            Some(new) => {
+                *rules = new;
+                true
+            }
+            None => false,
+        };
+        std::fs::write(&user, "deny = ['a']\ndeny_defaults = false\n").unwrap();
+        assert!(!look(&mut rules), "the files say what counts already");
+        let stop = "[[policy]]\nprogram = 'ls'\ndecision = 'boundary'\n";
+        std::fs::write(&project, format!("deny = ['b']\n{stop}")).unwrap();
+        assert!(look(&mut rules));
+        let denied = |rules: &GateContext| {
+            rules.deny.rules().iter().map(|rule| rule.0.clone()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!((denied(&rules).as_str(), rules.deny.closes_secrets()), ("a b", false));
+        assert_eq!(rules.policies.of(PolicyOrigin::Project).count(), 1);
+        assert!(!look(&mut rules), "nothing has changed");
+        std::fs::write(&user, "").unwrap();
+        assert!(look(&mut rules));
+        assert_eq!((denied(&rules).as_str(), rules.deny.closes_secrets()), ("a b", true));
+        std::fs::write(&project, "deny = [").unwrap();
+        assert!(!look(&mut rules));
+        let notices = files.notices();
+        assert!(notices.last().is_some_and(|notice| notice.contains("does not count")), "{notices:?}");
+        assert_eq!((denied(&rules).as_str(), files.notices().len()), ("a b", 0));
+    }
+}

@@ -14,6 +14,7 @@ use headstart_tool_gate::DenyRules;
 use super::kept_in_repository::{name_of, readable};
 use super::lock;
 use crate::git::{Family, settings_with_tokens};
+use crate::secrets::names_a_secret;
 use crate::system::read_plain;
 
 /// The most bytes of a repository's settings.
@@ -81,9 +82,11 @@ impl KeptSecrets {
             };
             let is_shown = |top: &Path| Family::of(top, self.home.as_deref()).is_ok();
             let Some(repository) = readable(top, workspace, is_shown).map_err(unknown)? else { continue };
-            let kept = repository.contents(is_secret).map_err(|why| unknown(why.to_string()))?;
-            for KeptFile { path, content } in kept {
-                traces.add(String::from_utf8_lossy(&path).into_owned(), content);
+            let kept = repository.contents(is_secret, holds_secrets);
+            for KeptFile { path, content } in kept.map_err(|why| unknown(why.to_string()))? {
+                let path = String::from_utf8_lossy(&path).into_owned();
+                let path = if path.is_empty() { "a file that was staged once".to_owned() } else { path };
+                traces.add(path, content);
             }
             // Those of the workspace itself end a command before it begins, and most others are hidden.
             let of_others =
@@ -176,6 +179,25 @@ impl Traces {
 
 fn is_secret(path: &[u8]) -> bool {
     WorkspacePath::from_bytes(path).is_ok_and(|path| DenyRules::default().secret(&path).is_some())
+}
+
+/// Whether a content of which nobody knows the name is that of a private key, or of variables one of which is called as a
+/// secret and has a value that a program made.
+fn holds_secrets(content: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(content) else { return false };
+    if text.contains("PRIVATE KEY-----") {
+        return true;
+    }
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (mut is_telling, mut are_all) = (false, true);
+    for line in lines {
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let Some((name, value)) = line.split_once('=') else { return false };
+        are_all &= !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let value = value.trim().trim_matches(['"', '\'']);
+        is_telling |= names_a_secret(name) && is_made_by_a_program(value.as_bytes());
+    }
+    is_telling && are_all
 }
 
 /// A line without what frames it, if it says something that few other files say.

@@ -18,6 +18,8 @@ const MAX_NAMES_FOR_LINKS: usize = 1_000_000;
 const NOT_SEARCHED: [&str; 2] = ["node_modules", ".venv"];
 /// Folders whose files are names of those in a store elsewhere, as package managers and git link them by the thousand.
 const LINKED_FROM_STORES: [&str; 6] = ["node_modules", ".venv", "venv", ".yarn", "target", ".git"];
+/// Folders in which git keeps contents without the names of their files.
+const WITHOUT_NAMES: [&str; 2] = ["rr-cache", "lost-found"];
 /// The most bytes of a configuration of git.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -275,7 +277,11 @@ impl Look<'_> {
     fn open(&mut self, path: &Path, inside: &WorkspacePath) -> Result<(), Objection> {
         self.read.insert(path.to_owned());
         let in_workspace = |folder: &&Path| folder.starts_with(self.workspace);
-        if path.ancestors().take_while(in_workspace).any(|folder| self.keeps_objects(folder)) {
+        let is_without_names = |name: &[u8]| WITHOUT_NAMES.iter().any(|known| name == known.as_bytes());
+        let has_no_names = inside.names().skip_while(|name| *name != b".git").any(is_without_names);
+        let keeps_objects =
+            path.ancestors().take_while(in_workspace).any(|folder| self.keeps_objects(folder));
+        if keeps_objects || has_no_names {
             return Err(closed(inside));
         }
         if !self.rules.closes(inside, false) {

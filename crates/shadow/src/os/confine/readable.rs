@@ -19,6 +19,9 @@ const GIT: &str = ".git";
 const GIT_SETTINGS: &[u8] = b"config";
 /// What git itself fills in its folder, with names of its own or of branches.
 const FILLED_BY_GIT: [&str; 4] = ["objects", "refs", "logs", "lfs"];
+/// Folders in which git keeps contents without the names of their files, so that nothing tells what is closed: those of
+/// conflicts, and of objects that a check found.
+const WITHOUT_NAMES: [&str; 2] = ["rr-cache", "lost-found"];
 /// The most names that are looked at before each command.
 const MOST_NAMES: usize = 1_000_000;
 
@@ -194,6 +197,7 @@ impl Search<'_> {
             let may_be_closed = !(is_setting && self.confinement.starts_git);
             let is_closed = may_be_closed && (self.closes)(&entry.path(), &below)
                 || self.targets.contains(&entry.path())
+                || is_repository && WITHOUT_NAMES.iter().any(|known| name == *known)
                 || self.closes_objects() && kind.is_dir() && keeps_objects(&entry.path());
             if is_closed {
                 readable.hides_something = true;
