@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use headstart_overlay_fs::{Content, ContentHash};
-use headstart_tool_gate::DenyRules;
+use headstart_tool_gate::{DenyRules, GateContext};
 use headstart_toolbox::exchange::{
     ClientHello, ClientMessage, LineBuffer, ServerMessage, VERSION, decode_greeting, decode_line, encode_line,
 };
@@ -33,13 +33,13 @@ use tokio::time::timeout;
 
 use calls::ServedCall;
 use copy::WorkspaceCopy;
-use headstart_machine::config::{Flags, ShadowConfig};
+use headstart_machine::config::{Flags, RuleFiles, ShadowConfig};
 use headstart_machine::context::Context;
 use headstart_machine::error::CliError;
 use headstart_machine::program::program;
 use headstart_machine::store::Store;
 use headstart_machine::views::Views;
-use headstart_machine::{setup, workspace};
+use headstart_machine::{output, setup, workspace};
 pub(crate) use stored::{all as all_copies, remove as remove_copy};
 
 /// The time limit for the first message.
@@ -62,7 +62,7 @@ struct ServeSession {
     /// The copy of the workspace; `None` if the views are over the workspace itself.
     copy: Option<Mutex<WorkspaceCopy>>,
     /// What the user's own rules close in the workspace itself. A copy has nothing that is closed.
-    deny: DenyRules,
+    rules: Option<Mutex<OwnRules>>,
     views: Arc<Views>,
     settings: ShadowConfig,
     /// The state folder, if there is one.
@@ -74,6 +74,12 @@ struct ServeSession {
     contents: Mutex<ContentCache>,
     /// The state of the copy when each view was last used.
     view_bases: Mutex<BTreeMap<ViewId, ContentHash>>,
+}
+
+/// The rules of this user's configuration, with those that were written down since.
+struct OwnRules {
+    known: GateContext,
+    files: RuleFiles,
 }
 
 /// Contents that were received or sent, the newest last.
@@ -188,7 +194,7 @@ impl ServeSession {
             workspace: hello.workspace,
             tree,
             copy: Some(Mutex::new(copy)),
-            deny: DenyRules::default(),
+            rules: None,
             views,
             settings,
             state: Some(state.to_owned()),
@@ -211,6 +217,7 @@ impl ServeSession {
                 "views are turned off by HEADSTART_SHADOW or [shadow] enabled".to_owned(),
             ));
         }
+        let files = RuleFiles::new(&context.environment, &tree);
         let state = context.store().ok();
         let state = state.as_ref().map(Store::state_folder);
         let views = Arc::new(setup::any_views(&config, &workspace, &context.environment, state));
@@ -218,7 +225,7 @@ impl ServeSession {
             workspace,
             tree,
             copy: None,
-            deny: rules.deny,
+            rules: Some(Mutex::new(OwnRules { known: rules, files })),
             views,
             quota: config.limits.staged,
             settings: config.shadow,
@@ -234,6 +241,17 @@ impl ServeSession {
     fn copy(&self) -> io::Result<MutexGuard<'_, WorkspaceCopy>> {
         let none = || io::Error::other("there is none, because the views are over the workspace itself");
         self.copy.as_ref().map(lock).ok_or_else(none)
+    }
+
+    /// What the user's own rules close now.
+    fn deny(&self) -> DenyRules {
+        let Some(rules) = &self.rules else { return DenyRules::default() };
+        let mut rules = lock(rules);
+        if let Some(stricter) = rules.files.stricter(&rules.known) {
+            rules.known = stricter;
+        }
+        rules.files.notices().iter().for_each(|notice| output::note(&format!("headstart: {notice}")));
+        rules.known.deny.clone()
     }
 
     async fn greet(self: &Arc<Self>) -> Result<(), CliError> {

@@ -55,8 +55,8 @@ impl ServeSession {
         let paths = accept.changes.iter().map(|change| &change.path);
         let committed = git.iter().flat_map(|git| &git.paths);
         let is_of_git = |path: &WorkspacePath| path.names().any(|name| name == b".git");
-        let mut paths = paths.chain(committed);
-        if let Some(path) = paths.find(|path| is_of_git(path) || self.deny.closes(path, true)) {
+        let (deny, mut paths) = (self.deny(), paths.chain(committed));
+        if let Some(path) = paths.find(|path| is_of_git(path) || deny.closes(path, true)) {
             return Err(CallFailure(Failure::Call, format!("{path} is closed, and nothing was changed")));
         }
         // Only what is known of a change of the repository reaches the journal.

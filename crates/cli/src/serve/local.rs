@@ -18,7 +18,8 @@ impl ServedCall {
     /// Runs a command and answers with what it changed, whose base is what is on this disk and below it.
     pub(super) async fn run_local(&self, run: LocalRunRequest) -> Result<(), CallFailure> {
         let session = self.session_here()?;
-        let rules = session.deny.rules().iter().cloned().chain(run.deny);
+        let own = session.deny();
+        let rules = own.rules().iter().cloned().chain(run.deny);
         let deny = DenyRules::new(rules).map_err(|error| CallFailure(Failure::Call, error.to_string()))?;
         // What an editor has not saved of a file that rules close is not shown either.
         let mut below = run.below;

@@ -90,6 +90,24 @@ fn staged(ran: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
+fn a_rule_that_is_written_down_meanwhile_counts_for_the_next_command() {
+    let config = "home/.config/headstart/config.toml";
+    let session = session();
+    session.write("project/private/x", "closed\n").write("project/a.txt", "a\n").write(config, "");
+    let mut served = Served::here(&session);
+    let look = |served: &mut Served| served.run("cat a.txt private/x", &json!({}))["output"].to_string();
+    assert!(look(&mut served).contains("closed"));
+    session.write(config, "deny = ['private']\n");
+    assert!(!look(&mut served).contains("closed"));
+    // A file that an editor has half saved takes no rule away.
+    for text in ["deny = [", ""] {
+        session.write(config, text);
+        let output = look(&mut served);
+        assert!(output.contains("a\\n") && !output.contains("closed"), "{output}");
+    }
+}
+
+#[test]
 fn a_command_sees_what_is_staged_and_what_it_writes_is_in_the_answer_only() {
     let session = session();
     session

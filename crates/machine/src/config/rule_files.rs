@@ -31,13 +31,13 @@ type Stamp = (u64, Option<SystemTime>);
 
 impl RuleFiles {
     /// The files of a workspace. They are read when they are first asked for.
-    pub(crate) fn new(environment: &Environment, workspace: &Path) -> Self {
+    pub fn new(environment: &Environment, workspace: &Path) -> Self {
         Self { environment: environment.clone(), workspace: workspace.to_owned(), seen: Mutex::default() }
     }
 
     /// These rules with those that the files add to them; `None` if they add none, or have not changed since the last
     /// call. Where they cannot be read the rules stay, and the user is told.
-    pub(crate) fn stricter(&self, rules: &GateContext) -> Option<GateContext> {
+    pub fn stricter(&self, rules: &GateContext) -> Option<GateContext> {
         let files = [user_file(&self.environment), Some(self.workspace.join(PROJECT_FILE))];
         let stamps = files.map(|file| {
             let found = file?.metadata().ok()?;
@@ -67,7 +67,7 @@ impl RuleFiles {
     }
 
     /// What the user has not been told yet.
-    pub(crate) fn notices(&self) -> Vec<String> {
+    pub fn notices(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().notices)
     }
 
