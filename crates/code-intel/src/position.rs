@@ -37,7 +37,7 @@ impl PositionEncoding {
 }
 
 /// A position as a server counts it: both numbers from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 pub struct Position {
     /// The line.
     pub line: u32,

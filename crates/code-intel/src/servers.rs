@@ -8,6 +8,7 @@ mod edit;
 mod error;
 mod file_texts;
 mod intel;
+mod protocol;
 mod request;
 mod results;
 mod server;

@@ -5,10 +5,10 @@ mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gen_lsp_types::{DocumentChange, Edit, TextEdit, WorkspaceEdit};
 use headstart_workspace_path::WorkspacePath;
 
 use self::text::apply_text_edits;
+use super::protocol::{DocumentChange, Edit, FileOperation, TextEdit, WorkspaceEdit};
 use crate::uri::{UriTarget, target_of};
 use crate::{Position, PositionEncoding};
 
@@ -145,10 +145,8 @@ impl ProposedEdit {
                 steps.push(read_change(change, asked)?);
             }
         } else {
-            let mut changes: Vec<_> = edit.changes.unwrap_or_default().into_iter().collect();
-            changes.sort_by(|(one, _), (other, _)| one.0.cmp(&other.0));
-            for (uri, edits) in changes {
-                steps.push(ProposedStep::Text { path: path_of(&uri.0, asked)?, version: None, edits });
+            for (uri, edits) in edit.changes.unwrap_or_default() {
+                steps.push(ProposedStep::Text { path: path_of(&uri, asked)?, version: None, edits });
             }
         }
         if STEPS < steps.len() {
@@ -230,55 +228,42 @@ impl ProposedEdit {
 
 /// The edits of a text as positions and new texts.
 fn edits_of(edits: Vec<TextEdit>) -> Vec<(Position, Position, String)> {
-    let position =
-        |position: gen_lsp_types::Position| Position { line: position.line, character: position.character };
-    edits
-        .into_iter()
-        .map(|edit| (position(edit.range.start), position(edit.range.end), edit.new_text))
-        .collect()
+    edits.into_iter().map(|edit| (edit.range.start, edit.range.end, edit.new_text)).collect()
 }
 
 fn read_change(change: DocumentChange, asked: &EditContext<'_>) -> Result<ProposedStep, EditError> {
-    let step = match change {
-        DocumentChange::TextDocumentEdit(edit) => {
-            let path = path_of(&edit.text_document.text_document_identifier.uri.0, asked)?;
+    let operation = match change {
+        DocumentChange::Text(edit) => {
+            let path = path_of(&edit.text_document.uri, asked)?;
             let edits = edit.edits.into_iter().map(|edit| match edit {
-                Edit::TextEdit(edit) => Ok(edit),
-                Edit::AnnotatedTextEdit(edit) => Ok(edit.text_edit),
-                Edit::SnippetTextEdit(_) => {
+                Edit::Text(edit) => Ok(edit),
+                Edit::Snippet { .. } => {
                     Err(EditError::NotUnderstood { why: "it has blanks to fill in".to_owned() })
                 }
             });
             let edits = edits.collect::<Result<_, _>>()?;
             return Ok(ProposedStep::Text { path, version: edit.text_document.version, edits });
         }
-        DocumentChange::CreateFile(create) => {
-            let options = create.options.unwrap_or_default();
-            EditStep::Create {
-                path: path_of(&create.uri.0, asked)?,
-                overwrite: options.overwrite.unwrap_or(false),
-                ignore: options.ignore_if_exists.unwrap_or(false),
-            }
-        }
-        DocumentChange::RenameFile(rename) => {
-            let options = rename.options.unwrap_or_default();
-            EditStep::Rename {
-                from: path_of(&rename.old_uri.0, asked)?,
-                to: path_of(&rename.new_uri.0, asked)?,
-                overwrite: options.overwrite.unwrap_or(false),
-                ignore: options.ignore_if_exists.unwrap_or(false),
-            }
-        }
-        DocumentChange::DeleteFile(delete) => {
-            let options = delete.options.unwrap_or_default();
-            EditStep::Delete {
-                path: path_of(&delete.uri.0, asked)?,
-                recursive: options.recursive.unwrap_or(false),
-                ignore: options.ignore_if_not_exists.unwrap_or(false),
-            }
-        }
+        DocumentChange::File(operation) => operation,
     };
-    Ok(ProposedStep::Step(step))
+    Ok(ProposedStep::Step(match operation {
+        FileOperation::Create { uri, options } => {
+            let options = options.unwrap_or_default();
+            let (overwrite, ignore) = (options.overwrite, options.ignore_if_exists);
+            EditStep::Create { path: path_of(&uri, asked)?, overwrite, ignore }
+        }
+        FileOperation::Rename { old_uri, new_uri, options } => {
+            let (from, to) = (path_of(&old_uri, asked)?, path_of(&new_uri, asked)?);
+            let options = options.unwrap_or_default();
+            let (overwrite, ignore) = (options.overwrite, options.ignore_if_exists);
+            EditStep::Rename { from, to, overwrite, ignore }
+        }
+        FileOperation::Delete { uri, options } => {
+            let options = options.unwrap_or_default();
+            let (recursive, ignore) = (options.recursive, options.ignore_if_not_exists);
+            EditStep::Delete { path: path_of(&uri, asked)?, recursive, ignore }
+        }
+    }))
 }
 
 fn path_of(uri: &str, asked: &EditContext<'_>) -> Result<WorkspacePath, EditError> {

@@ -1,14 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use gen_lsp_types::{CodeActionResponse, WorkspaceEdit};
 use headstart_overlay_fs::TreeError;
 use headstart_workspace_path::WorkspacePath;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Server;
 use crate::servers::edit::{EditContext, ProposedEdit};
 use crate::servers::file_texts::FileTexts;
+use crate::servers::protocol::{CodeAction, WorkspaceEdit};
 use crate::servers::request::{Request, Response};
 use crate::servers::results::{Action, Location, Locations, SymbolPosition, Symbols};
 use crate::servers::session::{Deadline, OpenText, TargetPosition};
@@ -71,7 +71,7 @@ impl Server {
             }
             Request::Actions { place, kind } => {
                 let actions = self.actions(place, kind.as_deref(), snapshot, deadline).await?;
-                Ok(Response::Actions(actions.iter().filter_map(action_of).collect()))
+                Ok(Response::Actions(actions.iter().filter_map(|(action, _)| action_of(action)).collect()))
             }
             Request::Apply { place, kind, title } => {
                 let actions = self.actions(place, kind.as_deref(), snapshot, deadline).await?;
@@ -104,7 +104,7 @@ impl Server {
         kind: Option<&str>,
         snapshot: &Snapshot,
         deadline: Deadline,
-    ) -> Result<Vec<CodeActionResponse>, IntelError> {
+    ) -> Result<Vec<(CodeAction, Value)>, IntelError> {
         let (open, start, length) = self.open_at(place, snapshot).await?;
         let session = self.session()?;
         session.require("codeActionProvider", "code actions")?;
@@ -116,24 +116,19 @@ impl Server {
 
     async fn apply(
         &mut self,
-        actions: Vec<CodeActionResponse>,
+        actions: Vec<(CodeAction, Value)>,
         title: &str,
         snapshot: &Snapshot,
         deadline: Deadline,
     ) -> Result<EditPlan, IntelError> {
-        let known: Vec<String> =
-            actions.iter().filter_map(action_of).map(|action| format!("{:?}", action.title)).collect();
-        let chosen =
-            actions.into_iter().find(|one| action_of(one).is_some_and(|action| action.title == title));
-        let session = self.session()?;
-        let edit = match chosen {
-            None => {
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(IntelError::NoAction { title: title.to_owned(), known });
-            }
-            Some(CodeActionResponse::CodeAction(action)) => session.edit_of(action, deadline).await?,
-            Some(CodeActionResponse::Command(_)) => None,
+        let enabled: Vec<_> = actions.into_iter().filter(|(action, _)| action.is_enabled()).collect();
+        let known: Vec<String> = enabled.iter().map(|(action, _)| format!("{:?}", action.title)).collect();
+        let Some(chosen) = enabled.into_iter().find(|(action, _)| action.title == title) else {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(IntelError::NoAction { title: title.to_owned(), known });
         };
+        let session = self.session()?;
+        let edit = if chosen.0.is_command() { None } else { session.edit_of(chosen, deadline).await? };
         let edit = edit.ok_or_else(|| {
             self.unsupported("this action without running a command of its own, which never happens")
         })?;
@@ -248,20 +243,11 @@ fn visible_symbols(mut symbols: Vec<crate::Symbol>, snapshot: &Snapshot) -> Symb
 }
 
 /// The action; `None` if it cannot be done now.
-fn action_of(action: &CodeActionResponse) -> Option<Action> {
-    match action {
-        CodeActionResponse::Command(command) => {
-            Some(Action { title: command.title.clone(), kind: None, command_only: true, preferred: false })
-        }
-        CodeActionResponse::CodeAction(action) if action.disabled.is_none() => Some(Action {
-            title: action.title.clone(),
-            kind: action
-                .kind
-                .as_ref()
-                .and_then(|kind| Some(serde_json::to_value(kind).ok()?.as_str()?.to_owned())),
-            command_only: action.edit.is_none() && action.data.is_none(),
-            preferred: action.is_preferred.unwrap_or(false),
-        }),
-        CodeActionResponse::CodeAction(_) => None,
-    }
+fn action_of(action: &CodeAction) -> Option<Action> {
+    action.is_enabled().then(|| Action {
+        title: action.title.clone(),
+        kind: action.kind.clone(),
+        command_only: action.needs_command(),
+        preferred: action.is_preferred.unwrap_or(false),
+    })
 }

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{Published, Session};
 use crate::diagnostic::message_of;
+use crate::servers::protocol;
 use crate::uri::{UriTarget, target_of};
-use crate::{Diagnostic, LineIndex, Position, Severity};
+use crate::{Diagnostic, LineIndex, Severity};
 
 /// The most paths whose diagnostics are kept.
 const PATHS: usize = 5_000;
@@ -150,15 +151,11 @@ impl Session {
         let lines = text.as_ref().map(|text| LineIndex::of(text));
         let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
         let read = list.iter().take(DIAGNOSTICS).filter_map(|value| {
-            let found: gen_lsp_types::Diagnostic = serde_json::from_value(value.clone()).ok()?;
-            let start = Position { line: found.range.start.line, character: found.range.start.character };
+            let found: protocol::Diagnostic = serde_json::from_value(value.clone()).ok()?;
+            let start = found.range.start;
             let (line, column) = match &lines {
                 Some(lines) => lines.for_people(start, self.encoding),
                 None => (start.line.saturating_add(1), start.character.saturating_add(1)),
-            };
-            let message = match found.message {
-                gen_lsp_types::Message::String(text) => text,
-                gen_lsp_types::Message::MarkupContent(markup) => markup.value,
             };
             Some(Diagnostic {
                 path: path.clone(),
@@ -166,11 +163,11 @@ impl Session {
                 column,
                 severity: severity(found.severity),
                 code: found.code.map(|code| match code {
-                    gen_lsp_types::Code::Int(number) => number.to_string(),
-                    gen_lsp_types::Code::String(name) => name,
+                    Value::String(name) => name,
+                    number => number.to_string(),
                 }),
                 source: found.source,
-                message: message_of(&message),
+                message: message_of(&found.message.into_text()),
             })
         });
         read.collect()
@@ -207,12 +204,11 @@ impl Session {
     }
 }
 
-fn severity(severity: Option<gen_lsp_types::DiagnosticSeverity>) -> Severity {
-    use gen_lsp_types::DiagnosticSeverity as Theirs;
+fn severity(severity: Option<u32>) -> Severity {
     match severity {
-        None | Some(Theirs::Error | Theirs::Custom(_)) => Severity::Error,
-        Some(Theirs::Warning) => Severity::Warning,
-        Some(Theirs::Information) => Severity::Information,
-        Some(Theirs::Hint) => Severity::Hint,
+        Some(2) => Severity::Warning,
+        Some(3) => Severity::Information,
+        Some(4) => Severity::Hint,
+        _ => Severity::Error,
     }
 }

@@ -1,12 +1,13 @@
 //! Questions about a place, and how their answers are read.
 
-use gen_lsp_types::{CodeAction, CodeActionResponse, Definition, DefinitionResponse, DocumentSymbol};
-use gen_lsp_types::{DocumentSymbolResponse, Hover, SymbolInformation, SymbolKind, WorkspaceEdit};
 use headstart_workspace_path::WorkspacePath;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Deadline, Session};
+use crate::servers::protocol::{
+    CodeAction, DocumentSymbol, DocumentSymbols, Hover, Places, SymbolInformation, WorkspaceEdit,
+};
 use crate::servers::results::Symbol;
 use crate::symbol::{find_symbol, word_at};
 use crate::uri::{UriTarget, target_of};
@@ -60,22 +61,15 @@ impl Session {
         deadline: Deadline,
     ) -> Result<Vec<TargetPosition>, IntelError> {
         let answer = self.ask(method, params, deadline).await?;
-        let response: Option<DefinitionResponse> = self.read(method, answer)?;
+        let places: Option<Places> = self.read(method, answer)?;
         let root = self.root().to_owned();
-        let found = |uri: &str, range: gen_lsp_types::Range| TargetPosition {
-            target: target_of(&root, uri),
-            start: Position { line: range.start.line, character: range.start.character },
-        };
-        Ok(match response {
+        let found = |uri: &str, start: Position| TargetPosition { target: target_of(&root, uri), start };
+        Ok(match places {
             None => Vec::new(),
-            Some(DefinitionResponse::Definition(Definition::Location(one))) => {
-                vec![found(&one.uri.0, one.range)]
-            }
-            Some(DefinitionResponse::Definition(Definition::LocationList(list))) => {
-                list.iter().map(|one| found(&one.uri.0, one.range)).collect()
-            }
-            Some(DefinitionResponse::DefinitionLinkList(list)) => {
-                list.iter().map(|one| found(&one.target_uri.0, one.target_selection_range)).collect()
+            Some(Places::One(one)) => vec![found(&one.uri, one.range.start)],
+            Some(Places::List(list)) => list.iter().map(|one| found(&one.uri, one.range.start)).collect(),
+            Some(Places::Links(list)) => {
+                list.iter().map(|one| found(&one.target_uri, one.target_selection_range.start)).collect()
             }
         })
     }
@@ -88,9 +82,7 @@ impl Session {
     ) -> Result<Option<String>, IntelError> {
         let answer = self.ask("textDocument/hover", params, deadline).await?;
         let hover: Option<Hover> = self.read("hover", answer)?;
-        let text = hover
-            .and_then(|hover| serde_json::to_value(hover.contents).ok())
-            .map(|contents| text_of(&contents));
+        let text = hover.map(|hover| text_of(&hover.contents));
         Ok(text.map(|text| cut(text.trim())).filter(|text| !text.is_empty()))
     }
 
@@ -103,13 +95,12 @@ impl Session {
         let params = json!({ "textDocument": { "uri": self.uri(path) } });
         let answer = self.ask("textDocument/documentSymbol", &params, deadline).await?;
         let mut symbols = Vec::new();
-        // Both forms of an empty list look alike.
-        match self.read::<Option<DocumentSymbolResponse>>("documentSymbol", answer)? {
+        match self.read::<Option<DocumentSymbols>>("documentSymbol", answer)? {
             None => {}
-            Some(DocumentSymbolResponse::SymbolInformationList(list)) => {
+            Some(DocumentSymbols::Flat(list)) => {
                 symbols.extend(list.into_iter().map(|symbol| self.flat(symbol)));
             }
-            Some(DocumentSymbolResponse::DocumentSymbolList(list)) => {
+            Some(DocumentSymbols::Nested(list)) => {
                 for symbol in list {
                     nest(symbol, path, None, 0, &mut symbols);
                 }
@@ -139,14 +130,14 @@ impl Session {
         Ok(symbols.collect())
     }
 
-    /// The code actions at a place, as the server wrote them.
+    /// The code actions at a place, each with what the server wrote.
     pub(crate) async fn code_actions(
         &mut self,
         path: &WorkspacePath,
         (start, end): (Position, Position),
         kind: Option<&str>,
         deadline: Deadline,
-    ) -> Result<Vec<CodeActionResponse>, IntelError> {
+    ) -> Result<Vec<(CodeAction, Value)>, IntelError> {
         let raw = self.reports.raw.get(path).map(Vec::as_slice).unwrap_or_default();
         let on_line = |value: &&Value| {
             let line = |end: &str| value["range"][end]["line"].as_u64().unwrap_or(u64::MAX);
@@ -164,13 +155,15 @@ impl Session {
             "context": context,
         });
         let answer = self.ask("textDocument/codeAction", &params, deadline).await?;
-        Ok(self.read::<Option<Vec<CodeActionResponse>>>("codeAction", answer)?.unwrap_or_default())
+        let written = self.read::<Option<Vec<Value>>>("codeAction", answer)?.unwrap_or_default();
+        let read = |value: Value| Ok((self.read("codeAction", value.clone())?, value));
+        written.into_iter().map(read).collect()
     }
 
-    /// The edit of an action, which is requested if it was left out. A command is not an edit.
+    /// The edit of an action, which is requested with what the server wrote if it was left out.
     pub(crate) async fn edit_of(
         &mut self,
-        action: CodeAction,
+        (action, written): (CodeAction, Value),
         deadline: Deadline,
     ) -> Result<Option<WorkspaceEdit>, IntelError> {
         if action.edit.is_some()
@@ -178,8 +171,7 @@ impl Session {
         {
             return Ok(action.edit);
         }
-        let params = serde_json::to_value(action).unwrap_or_default();
-        let answer = self.ask("codeAction/resolve", &params, deadline).await?;
+        let answer = self.ask("codeAction/resolve", &written, deadline).await?;
         Ok(self.read::<CodeAction>("resolve", answer)?.edit)
     }
 
@@ -192,15 +184,14 @@ impl Session {
     }
 
     fn flat(&self, symbol: SymbolInformation) -> Symbol {
-        let path = match target_of(self.root(), &symbol.location.uri.0) {
+        let path = match target_of(self.root(), &symbol.location.uri) {
             UriTarget::Inside(path) => Some(path),
             UriTarget::Outside(_) => None,
         };
-        let base = symbol.base_symbol_information;
         Symbol {
-            name: base.name,
-            kind: kind_name(base.kind),
-            container: base.container_name.filter(|name| !name.is_empty()),
+            name: symbol.name,
+            kind: symbol.kind.name().to_owned(),
+            container: symbol.container_name.filter(|name| !name.is_empty()),
             depth: 0,
             path,
             line: symbol.location.range.start.line.saturating_add(1),
@@ -218,7 +209,7 @@ fn nest(
 ) {
     symbols.push(Symbol {
         name: symbol.name.clone(),
-        kind: kind_name(symbol.kind),
+        kind: symbol.kind.name().to_owned(),
         container: container.map(str::to_owned),
         depth,
         path: Some(path.clone()),
@@ -230,18 +221,6 @@ fn nest(
             nest(child, path, Some(&symbol.name), depth + 1, symbols);
         }
     }
-}
-
-fn kind_name(kind: SymbolKind) -> String {
-    let name = format!("{kind:?}");
-    let mut words = String::new();
-    for character in name.chars() {
-        if character.is_uppercase() && !words.is_empty() {
-            words.push(' ');
-        }
-        words.extend(character.to_lowercase());
-    }
-    words
 }
 
 /// The text of an explanation in any of its forms.
