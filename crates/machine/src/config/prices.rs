@@ -112,16 +112,22 @@ impl Config {
         self.row(spec)?.price()
     }
 
-    /// The row of the table, only for a model at its provider's own address or behind a gateway on this machine, because
-    /// another server may charge a different price for a model of the same name.
+    /// The row of the table: of a model at its provider's own address, or behind a gateway. A gateway on this machine
+    /// passes on what the provider charges. One elsewhere does so for the models that nobody else can serve; what it
+    /// charges for open weights is its own affair.
     fn row(&self, spec: &ModelSpec) -> Option<PriceRow> {
         let ModelSpec::Remote { name, provider } = spec else { return None };
         let url = self.address(spec)?;
-        let is_gateway = is_this_machine(&url) && *provider != Provider::Ollama;
         let host = url.host_str()?;
-        let mut services =
-            table().into_iter().filter(|service| is_gateway || service.hosts.iter().any(|at| at == host));
-        services.find_map(|service| service.row(if is_gateway { base_name(name) } else { name }))
+        let services = table();
+        let is_at = |service: &&ProviderPrices| service.hosts.iter().any(|at| at == host);
+        if services.iter().any(|service| is_at(&service)) {
+            return services.iter().filter(is_at).find_map(|service| service.row(name));
+        }
+        let name = base_name(name);
+        let is_passed_on = is_this_machine(&url) || is_closed(name);
+        let mut services = services.iter().filter(|_| is_passed_on && *provider != Provider::Ollama);
+        services.find_map(|service| service.row(name))
     }
 
     /// The address at which a model is asked.
@@ -166,9 +172,13 @@ const OPEN_WEIGHTS: [&str; 2] = ["gpt-oss", "gpt-j"];
 /// Whether a model of this name does not run on this machine, wherever it is asked.
 fn is_served_elsewhere(name: &str) -> bool {
     let name = base_name(name).to_lowercase();
+    is_closed(&name) || table().iter().any(|service| service.row(&name).is_some())
+}
+
+/// Whether nobody but its provider and those who resell it can serve a model of this name.
+fn is_closed(name: &str) -> bool {
     let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
     begins(&CLOSED_FAMILIES) && !begins(&OPEN_WEIGHTS)
-        || table().iter().any(|service| service.row(&name).is_some())
 }
 
 /// The name without the providers that a gateway puts before it (`openrouter/anthropic/claude-sonnet-5`).
@@ -237,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_that_of_the_model_at_its_providers_own_address() {
+    fn a_price_is_that_of_the_models_provider_at_its_own_address_and_behind_gateways() {
         let input = |model: &str, base_url: Option<&str>| {
             config(model, base_url).prices().get(model).map(|price| price.input.units())
         };
@@ -248,7 +258,10 @@ mod tests {
             ("anthropic:claude-sonnet-9", None, None),
             ("openai:gpt-5-2025-08-07", None, Some(1.25)),
             ("responses:gpt-5", None, Some(1.25)),
-            ("openai:gpt-5", Some("https://gateway.example/v1"), None),
+            ("openai:gpt-5", Some("https://gateway.example/v1"), Some(1.25)),
+            ("anthropic:eu/claude-sonnet-4-5", Some("https://gateway.example"), Some(3.0)),
+            ("openai:deepseek-v4-flash", Some("https://gateway.example/v1"), None),
+            ("openai:gpt-oss-120b", Some("https://gateway.example/v1"), None),
             ("openai:deepseek-v4-flash", Some("https://api.deepseek.com"), Some(0.14)),
             ("openai:deepseek-v4-flash", None, None),
             ("gemini:gemini-2.5-pro", None, Some(1.25)),
@@ -269,7 +282,7 @@ mod tests {
         for (model, base_url, expected) in [
             ("anthropic:claude-haiku-4-5-20251001", None, Some(200_000)),
             ("openai:openrouter/anthropic/claude-haiku-4-5", Some("http://localhost:4000"), Some(200_000)),
-            ("anthropic:claude-haiku-4-5", Some("https://gateway.example"), None),
+            ("anthropic:claude-haiku-4-5", Some("https://gateway.example"), Some(200_000)),
             ("ollama:claude-haiku-4-5", None, None),
         ] {
             let config = config(model, base_url);
