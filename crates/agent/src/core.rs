@@ -32,6 +32,7 @@ use headstart_tool_gate::ApprovalMode;
 use self::accept::PendingAccept;
 use self::compaction::{CompactionState, PendingCompaction};
 pub(crate) use self::effect::{ConsentRequest, Effect, Report, SummaryQuery};
+pub(crate) use self::suggestions::pause_before_question;
 pub use self::matching::{Extension, MatchedWork};
 use self::questions::PendingQuestion;
 use self::session_file::SessionFileState;

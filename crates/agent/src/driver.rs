@@ -19,8 +19,8 @@ use futures::{FutureExt, StreamExt};
 use headstart_budget::policy::Habits;
 use headstart_followup_state::RequestId;
 use headstart_forked_query::{
-    BackgroundModel, CacheSafeParams, Guards, Message, Model, Query, QueryAnswer, QueryError, Role,
-    forked_query, generate_candidates,
+    BackgroundModel, CacheSafeParams, Guards, LOCAL_DEADLINE, Message, Model, Query, QueryAnswer, QueryError,
+    Role, forked_query, generate_candidates, in_time,
 };
 use headstart_speculation::{
     AcceptError, Acceptance, Attachments, CallStage, CallState, Consent, Ending, Engine, Event, Events,
@@ -36,7 +36,9 @@ use self::store_queue::StoreQueue;
 use self::task::{Task, TaskError};
 use self::work_listener::WorkListener;
 use crate::conversation::preface;
-use crate::core::{ConsentRequest, Core, Effect, Report, SummaryQuery, TITLE_PROMPT, TITLE_TOKENS};
+use crate::core::{
+    ConsentRequest, Core, Effect, Report, SummaryQuery, TITLE_PROMPT, TITLE_TOKENS, pause_before_question,
+};
 use crate::handle::Shared;
 use crate::ports::{LedgerStore, Runtime, SessionStore};
 
@@ -485,13 +487,19 @@ impl Driver {
         (params, note, guards, candidates): (Box<CacheSafeParams>, Option<String>, Guards, usize),
     ) -> Task<Report> {
         let (background, host) = (self.engine.background.clone(), Arc::clone(&self.engine.host));
-        let (undone, began) = (Arc::clone(&self.undone), host.now());
+        let undone = Arc::clone(&self.undone);
         self.spawn(async move {
+            let pause = pause_before_question(&background);
+            if pause != 0 {
+                host.sleep(Duration::from_millis(pause)).await;
+            }
+            let began = host.now();
             let undo_report = undone.undo_report().await;
             let preface = preface(note.as_deref(), &undo_report);
             let message = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
             let message = message.as_slice();
-            let answer = generate_candidates(&background, &params, message, guards, candidates).await;
+            let asked = generate_candidates(&background, &params, message, guards, candidates);
+            let answer = in_time(&background, asked, host.sleep(LOCAL_DEADLINE)).await;
             let work_ms = millis(host.now().saturating_sub(began));
             Report::QueryAnswered { request, undo_report, answer, work_ms }
         })
@@ -524,8 +532,8 @@ impl Driver {
         let host = Arc::clone(&self.engine.host);
         let began = host.now();
         self.spawn(async move {
-            let query =
-                Query { after: &[], prompt: &prompt, schema: serde_json::Value::Null, max_output_tokens };
+            let schema = serde_json::Value::Null;
+            let query = Query { after: &[], prompt: &prompt, schema, max_output_tokens, gives_up: false };
             let answer = forked_query(&model, &params, query).await;
             report(answer, millis(host.now().saturating_sub(began)))
         })

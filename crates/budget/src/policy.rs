@@ -137,6 +137,11 @@ impl Policy {
         {
             return Err(SkipReason::BackingOff { row: experience.habits().row, left });
         }
+        if self.mode == Mode::Auto
+            && let Some(answers) = experience.habits().unfit(experience.tariff().background())
+        {
+            return Err(SkipReason::Unfit { answers });
+        }
         self.within_limit(experience, experience.question_cost(), now_ms)?;
         // Where even the surest guess would not run, an answer is worth no more than typing it.
         let surest =

@@ -22,7 +22,7 @@ pub(crate) use script::is_unspaced;
 /// A longer text (in bytes) is refused before any other rule looks at it, to bound the cost.
 pub const MAX_BYTES: usize = 1024;
 /// A text of this many characters (Unicode scalar values without combining marks) or more is too long.
-pub(crate) const MAX_CHARACTERS: usize = 100;
+pub const MAX_CHARACTERS: usize = 100;
 /// At most this many words.
 pub const MAX_WORDS: usize = 12;
 /// At most this many Chinese, Japanese or Korean characters.

@@ -68,7 +68,7 @@ pub use config::{Config, Millis};
 pub use controller::FollowupController;
 pub use effect::{Effect, Effects};
 pub use event::{AcceptMethod, Event, RequestId};
-pub use filter::{MAX_BYTES, MAX_WORDS, filter, filter_guess};
+pub use filter::{MAX_BYTES, MAX_CHARACTERS, MAX_WORDS, filter, filter_guess};
 pub use matching::{GuessKind, MAX_ALSO, MAX_ALSO_BYTES, Match, MatchRule, Meaning};
 pub use outcome::{Outcome, OutcomeLedger, Source};
 pub use reason::FilterReason;

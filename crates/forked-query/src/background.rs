@@ -15,6 +15,9 @@ pub struct BackgroundModel {
     pub provider: ProviderRelation,
     /// How much of a conversation its requests contain.
     pub limits: ForkLimits,
+    /// Whether it runs on this machine, where it is probably small: its questions are short, so that it reads them quickly,
+    /// and are given up early, so that the user's prompt does not wait behind them.
+    pub is_local: bool,
 }
 
 /// How much of a conversation a fork contains.
@@ -66,7 +69,7 @@ impl BackgroundModel {
 
     /// A fast model does the background work.
     pub fn fast(model: Arc<dyn Model>, name: impl Into<String>, provider: ProviderRelation) -> Self {
-        Self { model, name: name.into(), provider, limits: ForkLimits::default() }
+        Self { model, name: name.into(), provider, limits: ForkLimits::default(), is_local: false }
     }
 
     /// Whether a fork of this conversation can hit the prefix cache that the conversation's own turns filled: only

@@ -89,7 +89,7 @@ pub use pairing::{PairingError, check_pairing, free_id, repair_pairing};
 pub use price::{Money, Price, Prices};
 pub use query::{Query, QueryAnswer, QueryError, forked_query};
 pub use suggest::{
-    GUESSES, Generated, Guards, Suppressed, SuppressionReason, TurnEnd, generate_candidates,
-    generate_suggestion, question, suggestion_in,
+    GUESSES, Generated, Guards, LOCAL_DEADLINE, Suppressed, SuppressionReason, TurnEnd, generate_candidates,
+    generate_suggestion, in_time, question, suggestion_in,
 };
 pub use token_estimate::TokenEstimate;

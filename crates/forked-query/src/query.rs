@@ -1,4 +1,5 @@
 use futures::StreamExt;
+use headstart_followup_state::MAX_CHARACTERS;
 use serde_json::Value;
 use tracing::{Instrument, debug, debug_span, trace};
 
@@ -19,6 +20,9 @@ pub struct Query<'a> {
     pub schema: Value,
     /// The most tokens in the answer.
     pub max_output_tokens: Option<u32>,
+    /// Whether to stop reading as soon as the answer cannot be a short JSON object any more: small models write on and on,
+    /// and each word costs the machine of the user.
+    pub gives_up: bool,
 }
 
 /// The answer to a query.
@@ -58,8 +62,10 @@ pub async fn forked_query(
     params: &CacheSafeParams,
     query: Query<'_>,
 ) -> Result<QueryAnswer, QueryError> {
+    let gives_up = query.gives_up;
     let request = request(background, params, query);
-    let mut answer = Collected { is_json: request.response_schema.is_some(), ..Collected::default() };
+    let is_json = request.response_schema.is_some();
+    let mut answer = Collected { is_json, gives_up: is_json && gives_up, ..Collected::default() };
     let span = debug_span!("query", messages = request.messages.len());
     let collected = answer.collect(background, &request).instrument(span).await;
     debug!(
@@ -102,6 +108,7 @@ struct Collected {
     text: String,
     /// Whether an object was asked for, whose end is the end of the answer.
     is_json: bool,
+    gives_up: bool,
     object: ObjectEnd,
     has_calls: bool,
     usage: Usage,
@@ -128,6 +135,13 @@ impl Collected {
                 ModelEvent::Text(text) => {
                     let end = if self.is_json { self.object.take(&text) } else { text.len() };
                     self.text.push_str(&text[..end]);
+                    if self.gives_up && is_hopeless(&self.text) {
+                        finish = Some(FinishReason::Length);
+                        if self.usage == Usage::default() {
+                            self.usage = Usage::UNTOLD;
+                        }
+                        break;
+                    }
                 }
                 ModelEvent::Usage(usage) => self.usage = usage,
                 ModelEvent::Finished(reason) => finish = Some(reason),
@@ -141,6 +155,15 @@ impl Collected {
             ModelError::Cut { provider, source: None }
         })
     }
+}
+
+/// Whether a text is no beginning of a short JSON object: it is too long for that, or has no object where already a guess
+/// would have ended.
+fn is_hopeless(text: &str) -> bool {
+    /// About 300 tokens.
+    const LONGEST: usize = 1_200;
+    let has_object = || text.contains('{');
+    LONGEST < text.len() || MAX_CHARACTERS < text.trim().chars().count() && !has_object()
 }
 
 fn parse_json(text: &str) -> Option<Value> {
@@ -169,7 +192,34 @@ mod tests {
     }
 
     fn query(prompt: &str) -> Query<'_> {
-        Query { after: &[], prompt, schema: json!({"type": "object"}), max_output_tokens: Some(9) }
+        Query {
+            after: &[],
+            prompt,
+            schema: json!({"type": "object"}),
+            max_output_tokens: Some(9),
+            gives_up: false,
+        }
+    }
+
+    /// A small model that writes on and on is not read to its end.
+    #[test]
+    fn reading_ends_as_soon_as_the_answer_can_be_no_object() {
+        let words = |number: usize| (0..number).map(|_| Ok(ModelEvent::Text("words and words ".into())));
+        let begins = |text: &str| [Ok(ModelEvent::Text(text.into()))];
+        let end = [Ok(ModelEvent::Finished(FinishReason::Stop))];
+        for (gives_up, first, number, expected) in [
+            (true, "", 500, Some((112, FinishReason::Length))),
+            (true, "{\"a\": \"", 500, Some((1_207, FinishReason::Length))),
+            (true, "```json\n{\"a\": 1}", 5, Some((16, FinishReason::Stop))),
+            (true, "", 6, Some((96, FinishReason::Stop))),
+            (false, "", 500, Some((8_000, FinishReason::Stop))),
+        ] {
+            let script = Script::answering(begins(first).into_iter().chain(words(number)).chain(end.clone()));
+            let background = BackgroundModel::main(script, "small");
+            let query = Query { gives_up, ..query("?") };
+            let answer = block_on(forked_query(&background, &params(), query)).unwrap();
+            assert_eq!(Some((answer.text.len(), answer.finish)), expected, "{first:?} {number}");
+        }
     }
 
     #[test]

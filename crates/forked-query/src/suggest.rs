@@ -1,6 +1,10 @@
 mod prompt;
 mod read;
 
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::future::{self, Either};
 use headstart_followup_state::{FilterReason, MAX_CANDIDATES, Suggestion, Suggestions};
 
 pub use self::prompt::GUESSES;
@@ -90,10 +94,15 @@ pub enum SuppressionReason {
     Filtered(FilterReason),
     /// The model said the question again, or the prompt that was just sent, as small ones do.
     Echo,
+    /// The answer was cut, or reading it ended because it can be no guess.
+    Unreadable,
+    /// A model on this machine had not answered after [`LOCAL_DEADLINE`].
+    TooSlow,
 }
 
 impl SuppressionReason {
-    /// The code, as in JSON: `early_conversation`, `empty`, `error`, `aborted`, `plan_mode`, `echo`, or the filter's own.
+    /// The code, as in JSON: `early_conversation`, `empty`, `error`, `aborted`, `plan_mode`, `echo`, `unreadable`,
+    /// `too_slow`, or the filter's own.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::EarlyConversation => "early_conversation",
@@ -103,6 +112,8 @@ impl SuppressionReason {
             Self::PlanMode => "plan_mode",
             Self::Filtered(reason) => reason.as_str(),
             Self::Echo => "echo",
+            Self::Unreadable => "unreadable",
+            Self::TooSlow => "too_slow",
         }
     }
 }
@@ -136,12 +147,17 @@ pub async fn generate_candidates(
     if let Some(reason) = guards.against(params, speculated) {
         return Err(Suppressed { reason, usage: Usage::default() });
     }
-    let count = count.clamp(1, MAX_CANDIDATES);
+    let is_local = background.is_local;
+    let count = if is_local { 1 } else { count.clamp(1, MAX_CANDIDATES) };
+    let question = if is_local { prompt::LOCAL } else { prompt::prompt(count) };
+    let schema = if is_local { prompt::local_schema() } else { prompt::schema(count) };
+    let tokens = if is_local { prompt::LOCAL_OUTPUT_TOKENS } else { prompt::MAX_OUTPUT_TOKENS };
     let query = Query {
         after: speculated,
-        prompt: prompt::prompt(count),
-        schema: prompt::schema(count),
-        max_output_tokens: Some(prompt::MAX_OUTPUT_TOKENS),
+        prompt: question,
+        schema,
+        max_output_tokens: Some(tokens),
+        gives_up: is_local,
     };
     let answer = forked_query(background, params, query).await.map_err(|failed| Suppressed {
         reason: SuppressionReason::QueryFailed(failed.error),
@@ -156,11 +172,29 @@ pub async fn generate_candidates(
     let asked = Asked {
         offered: said(Role::Model).next(),
         sent: sent.next().filter(|last| sent.next().as_ref() != Some(last)),
-        question: prompt::prompt(count),
+        question,
     };
     match read::suggestions(&answer, count, &asked) {
         Ok(suggestions) => Ok(Generated { suggestions, usage }),
         Err(reason) => Err(Suppressed { reason, usage }),
+    }
+}
+
+/// How long a model on this machine may take for an answer: behind it waits what the user asks.
+pub const LOCAL_DEADLINE: Duration = Duration::from_secs(10);
+
+/// The answer to a question, unless a model on this machine has none when `deadline` ends. The request is cancelled then.
+pub async fn in_time(
+    background: &BackgroundModel,
+    asked: impl Future<Output = Result<Generated, Suppressed>>,
+    deadline: impl Future<Output = ()>,
+) -> Result<Generated, Suppressed> {
+    if !background.is_local {
+        return asked.await;
+    }
+    match future::select(pin!(asked), pin!(deadline)).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => Err(Suppressed { reason: SuppressionReason::TooSlow, usage: Usage::UNTOLD }),
     }
 }
 

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headstart_forked_query::{BackgroundModel, Model, ProviderRelation};
+use headstart_providers::openai::StructuredOutput;
 use headstart_providers::{
     ApiKey, HttpModel, KeyRequirement, PendingRetrySender, PrefixCachingModel, Priority, Provider as Service,
     RateLimiter, Recorder, Recording, Replay, RetryingModel, Scrubber, TextOnlyModel, TextTools, ToolRefusal,
-    ToolRefusals, proxy_problem,
+    ToolRefusals, Wire, proxy_problem,
 };
 
 use crate::config::{self, Config};
@@ -111,6 +112,7 @@ impl Models {
         };
         // A fork contains the whole conversation as long as the conversation's own model can see it.
         let mut background = background;
+        background.is_local = config.uses_local_model();
         background.limits.entries = config.fork_entries;
         background.limits.window_tokens = dialect::window(main_spec, config).map(u64::from);
         let models = Self {
@@ -360,7 +362,11 @@ fn remote(
     if provider == Provider::Bedrock {
         return bedrock::open(spec, base_url, config, environment);
     }
-    let service = dialect::with_dialect(service(provider, base_url), spec, config, environment)?;
+    let mut service = service(provider, base_url);
+    if config.runs_here(spec) {
+        ask_for_schema(&mut service.wire);
+    }
+    let service = dialect::with_dialect(service, spec, config, environment)?;
     let key = key(&service, environment)?;
     if key.is_none() && service.key == KeyRequirement::Required {
         return Err(CliError::NoKey { model: spec.to_string(), variable: service.key_variable });
@@ -378,6 +384,17 @@ fn key(service: &Service, environment: &Environment) -> Result<Option<ApiKey>, C
         }
     }
     Ok(None)
+}
+
+/// Has a server on this machine hold its model to the form of an answer: small models rarely keep to it by themselves.
+/// Elsewhere the schema would be read before the conversation, which would not be in the cache then. A server that refuses
+/// it is told of the form in words.
+fn ask_for_schema(wire: &mut Wire) {
+    match wire {
+        Wire::Chat(options) => options.structured_output = StructuredOutput::JsonSchema,
+        Wire::Ollama(options) => options.structured_output = StructuredOutput::JsonSchema,
+        _ => {}
+    }
 }
 
 /// The address of a provider and the wire format to use.

@@ -15,6 +15,7 @@ pub use encode::encode;
 pub(crate) use read::read;
 
 use crate::openai::StructuredOutput;
+use crate::parameter::Parameter;
 
 /// Identifies what this format wrote into a conversation.
 pub(crate) const ID: &str = "ollama";
@@ -26,4 +27,20 @@ pub struct Options {
     pub structured_output: StructuredOutput,
     /// `num_ctx`: the context size in tokens.
     pub context_tokens: Option<u32>,
+}
+
+impl Options {
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        const FORMAT: Parameter = Parameter { name: "format", also: &["schema", "grammar"] };
+        let has_format = self.structured_output != StructuredOutput::Instruction;
+        has_format.then_some(FORMAT).into_iter().collect()
+    }
+
+    pub(crate) fn without_parameters(&self, refused: &[&str]) -> Self {
+        let mut left = self.clone();
+        if refused.contains(&"format") {
+            left.structured_output = StructuredOutput::Instruction;
+        }
+        left
+    }
 }

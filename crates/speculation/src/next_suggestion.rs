@@ -1,5 +1,5 @@
 use headstart_followup_state::Suggestions;
-use headstart_forked_query::{CacheSafeParams, Guards, generate_candidates};
+use headstart_forked_query::{CacheSafeParams, Guards, LOCAL_DEADLINE, generate_candidates, in_time};
 use headstart_tool_gate::ApprovalMode;
 
 use crate::lock::lock;
@@ -18,7 +18,8 @@ pub(crate) async fn next_suggestion(
     let guards = Guards { plan_mode, ..Guards::default() };
     let speculated = &finished.transcript.messages;
     let count = engine.limits.candidates;
-    let answer = generate_candidates(&engine.background, params, speculated, guards, count).await;
+    let asked = generate_candidates(&engine.background, params, speculated, guards, count);
+    let answer = in_time(&engine.background, asked, engine.host.sleep(LOCAL_DEADLINE)).await;
     let mut progress = lock(progress);
     match answer {
         Ok(generated) => {

@@ -11,7 +11,7 @@ use headstart_followup_state::{
     Candidates, Config, Effect as FollowupEffect, Effects, Event as Followup, FollowupController,
     MAX_CANDIDATES, RequestId, Suggestion, Suggestions,
 };
-use headstart_forked_query::{Generated, ModelError, Suppressed, SuppressionReason};
+use headstart_forked_query::{BackgroundModel, Generated, ModelError, Suppressed, SuppressionReason};
 use headstart_speculation::{Event, Finished, Limits, Origin, Speculation, UndoReport};
 use headstart_tool_gate::ApprovalMode;
 
@@ -76,9 +76,17 @@ impl Offer {
     }
 }
 
+/// How many milliseconds a user pauses before a model is asked for a suggestion. One on this machine answers one request
+/// after the other, so the prompt of a quick user would wait behind the question.
+pub(crate) fn pause_before_question(background: &BackgroundModel) -> u64 {
+    if background.is_local { 1_000 } else { 0 }
+}
+
 /// A question for the next suggestion that has no answer yet.
 pub(super) struct SuggestionQuery {
     request: RequestId,
+    /// When it is sent, in milliseconds of the conversation's clock.
+    sent_at: u64,
     /// The accepted work that asks the question by itself, and what of its cost is written down.
     accepted: Option<(Speculation, RunMeter)>,
 }
@@ -136,7 +144,8 @@ impl Core {
         let left_out = self.conversation.left_out_ahead(&self.engine.background);
         self.options.metering.record_left_out(self.now.unix_ms, true, left_out);
         let request = self.next_request();
-        self.suggesting.query = Some(SuggestionQuery { request, accepted: None });
+        let sent_at = self.now.ms.saturating_add(pause_before_question(&self.engine.background));
+        self.suggesting.query = Some(SuggestionQuery { request, sent_at, accepted: None });
         self.effects.push_back(Effect::AskSuggestion {
             request,
             params: Box::new(self.conversation.params().clone()),
@@ -153,7 +162,8 @@ impl Core {
         }
         let request = self.next_request();
         self.effects.push_back(Effect::AwaitNext { request, accepted: accepted.clone() });
-        self.suggesting.query = Some(SuggestionQuery { request, accepted: Some((accepted, meter)) });
+        let (sent_at, accepted) = (self.now.ms, Some((accepted, meter)));
+        self.suggesting.query = Some(SuggestionQuery { request, sent_at, accepted });
     }
 
     pub(super) fn query_answered(
@@ -262,6 +272,7 @@ impl Core {
         self.effects.push_back(Effect::DropQuery);
         match query.accepted {
             Some((accepted, meter)) => self.drop_next(accepted, meter),
+            None if self.now.ms < query.sent_at => {}
             None => self.options.metering.record_dropped_query(self.now.unix_ms),
         }
     }

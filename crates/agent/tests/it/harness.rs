@@ -38,12 +38,15 @@ pub(crate) use self::script::call;
 use self::script::{never_enough, scripted_answer};
 
 /// What a test may set before the conversation begins.
+#[expect(clippy::struct_excessive_bools, reason = "each is one way in which a test differs")]
 pub(crate) struct HarnessOptions {
     pub(crate) mode: ApprovalMode,
     pub(crate) ahead_writes: AheadWrites,
     pub(crate) background: Mode,
     /// The name of the model that does background work. The model of turns is called `m`.
     pub(crate) fast: &'static str,
+    /// Whether that model runs on the user's machine.
+    pub(crate) is_local: bool,
     pub(crate) attended: bool,
     pub(crate) after_decline: AfterDecline,
     pub(crate) candidates: usize,
@@ -101,6 +104,7 @@ impl Default for HarnessOptions {
             tools: Vec::new(),
             workspace: "/work",
             fast: "m",
+            is_local: false,
             events: false,
             window: None,
             project: &[],
@@ -157,7 +161,10 @@ impl Harness {
         });
         let (asked, background) = models(&host);
         let engine = Engine {
-            background: BackgroundModel::main(background, options.fast),
+            background: BackgroundModel {
+                is_local: options.is_local,
+                ..BackgroundModel::main(background, options.fast)
+            },
             toolbox: options.tools.iter().cloned().fold(Toolbox::standard(None), Toolbox::with),
             workspace: Arc::clone(&tree) as Arc<dyn Workspace>,
             gate: Arc::new(Gate::new()),

@@ -5,6 +5,7 @@ mod ahead;
 mod choices;
 mod harness;
 mod known_files;
+mod local_model;
 mod matching;
 #[cfg(feature = "native")]
 mod native;

@@ -68,6 +68,8 @@ struct Observed {
     low: Counts,
     high: Counts,
     highest: Counts,
+    /// How many answers in a row could not be used at all.
+    unfit: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -97,6 +99,21 @@ impl Calibration {
         let counts = self.0.entry(model.to_owned()).or_default().get_mut(band);
         counts.fade();
         *if came_true { &mut counts.came_true } else { &mut counts.did_not } += 1.0;
+    }
+
+    /// Learns whether an answer of a model could be used.
+    pub(super) fn note_fit(&mut self, model: &str, is_fit: bool) {
+        if is_fit && !self.0.contains_key(model) {
+            return;
+        }
+        self.make_room(model);
+        let unfit = &mut self.0.entry(model.to_owned()).or_default().unfit;
+        *unfit = if is_fit { 0 } else { unfit.saturating_add(1) };
+    }
+
+    /// How many answers of a model in a row could not be used at all.
+    pub(super) fn unfit(&self, model: &str) -> u32 {
+        self.0.get(model).map_or(0, |observed| observed.unfit)
     }
 
     /// Lets what is known of all bands count for less, because a turn passed without a guess on the screen. A model

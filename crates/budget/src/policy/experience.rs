@@ -5,6 +5,7 @@ use super::estimate::Mean;
 use super::habits::ObservedDecision;
 use super::recent::Recent;
 use super::{HabitUpdate, Habits, SkipReason, Tariff};
+use headstart_followup_state::FilterReason;
 use headstart_speculation::Status;
 
 use crate::ledger::{Day, Entry, Kind, OutcomeEntry, Source, SpeculationEntry, SuggestionEntry, WorkCost};
@@ -90,7 +91,8 @@ impl Experience {
     pub fn observe(&mut self, entry: &Entry) -> HabitUpdate {
         let pause = self.pause_before(entry);
         let (decision, passed) = self.apply(entry);
-        let update = HabitUpdate { decision, passed, pause, lost: self.newly_lost(Day::of(entry.at())) };
+        let (lost, fit) = (self.newly_lost(Day::of(entry.at())), fit_of(entry));
+        let update = HabitUpdate { decision, passed, fit, pause, lost };
         self.habits.apply(&update);
         update
     }
@@ -253,4 +255,21 @@ impl Experience {
     fn cost(&self, work: &WorkCost) -> f64 {
         self.tariff.cost(work, self.question_cost())
     }
+}
+
+/// The model that gave this answer, and whether the answer could be used. Where the model made no guess, or was not
+/// reached, that says nothing about it.
+fn fit_of(entry: &Entry) -> Option<(String, bool)> {
+    const UNFIT: [&str; 3] = ["echo", "unreadable", "too_slow"];
+    let Entry::Suggestion(suggested) = entry else { return None };
+    // An empty answer is a model that has nothing to guess from.
+    let by_filter = |code| {
+        FilterReason::ALL.iter().any(|reason| reason.as_str() == code && *reason != FilterReason::Empty)
+    };
+    let is_fit = match suggested.suppressed.as_deref() {
+        None => true,
+        Some(code) if UNFIT.contains(&code) || by_filter(code) => false,
+        Some(_) => return None,
+    };
+    Some((suggested.work.model.clone(), is_fit))
 }

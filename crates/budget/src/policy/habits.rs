@@ -10,6 +10,8 @@ const PAUSE: u32 = 113;
 const LONGEST_PAUSE: u32 = 4 * 60 * 60;
 /// After so many guesses in a row that were seen and not taken, questions become rare.
 pub(super) const QUESTIONS_RARE_FROM: u32 = 20;
+/// After so many answers in a row that could not be used, a model is asked no more.
+const UNFIT_FROM: u32 = 20;
 /// How many turns pass between two questions then.
 const RARE: u32 = 16;
 
@@ -40,6 +42,8 @@ pub struct HabitUpdate {
     pub(super) decision: Option<ObservedDecision>,
     /// The model of background work, if a turn passed without a guess on the screen; and whether it was not asked.
     pub(super) passed: Option<(String, bool)>,
+    /// A model that answered, and whether its answer could be used.
+    pub(super) fit: Option<(String, bool)>,
     /// How long the user paused, in seconds.
     pub(super) pause: Option<u32>,
     /// How much more was lost, in money, and on which day. It is less than nothing if work is taken.
@@ -68,6 +72,9 @@ impl Habits {
             self.passed = self.passed.saturating_add(u32::from(*unasked));
             self.calibration.fade(model);
         }
+        if let Some((model, is_fit)) = &update.fit {
+            self.calibration.note_fit(model, *is_fit);
+        }
         if let Some(decision) = &update.decision {
             self.note_decision(decision);
         }
@@ -94,6 +101,11 @@ impl Habits {
     /// The chance that a guess comes true of which this model said that much.
     pub fn chance(&self, model: &str, band: Band) -> f64 {
         self.calibration.chance(model, band)
+    }
+
+    /// How many answers of this model in a row could not be used, if they are so many that it is asked no more.
+    pub(super) fn unfit(&self, model: &str) -> Option<u32> {
+        Some(self.calibration.unfit(model)).filter(|unfit| UNFIT_FROM <= *unfit)
     }
 
     /// How long the user pauses between two turns, in seconds.

@@ -21,6 +21,12 @@ pub enum SkipReason {
         /// How many turns have to pass.
         left: u32,
     },
+    /// The last answers of the model could not be used.
+    #[error("none of the last {answers} guesses of its model could be used")]
+    Unfit {
+        /// How many they were.
+        answers: u32,
+    },
     /// What work ahead that nobody takes may cost today is used up.
     #[error("work ahead that nobody took may cost ${limit} a day, and too little of that is left")]
     Limit {
@@ -59,6 +65,7 @@ impl SkipReason {
             Self::Command => "command",
             Self::Destructive => "destructive",
             Self::BackingOff { .. } => "backing_off",
+            Self::Unfit { .. } => "unfit",
             Self::Limit { .. } => "limit",
             Self::NotWorthIt { .. } => "not_worth_it",
             Self::Unlikely { .. } => "unlikely",
@@ -69,7 +76,7 @@ impl SkipReason {
 
     /// Whether a code in a ledger says that no question was asked.
     pub(crate) fn suppresses_question(code: &str) -> bool {
-        ["backing_off", "limit", "not_worth_it", "battery", "load"].contains(&code)
+        ["backing_off", "unfit", "limit", "not_worth_it", "battery", "load"].contains(&code)
     }
 
     /// Whether a code in a ledger says that the policy prevented a question, or that its answer was shown.

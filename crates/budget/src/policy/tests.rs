@@ -338,6 +338,7 @@ fn every_hold_says_why_in_words_and_in_a_code() {
         SkipReason::Command,
         SkipReason::Destructive,
         SkipReason::BackingOff { row: 23, left: 2 },
+        SkipReason::Unfit { answers: 20 },
         SkipReason::Limit { limit: Money::new(1.0).unwrap() },
         SkipReason::NotWorthIt { worth: 0.081, costs: 0.32 },
         SkipReason::Unlikely { chance: 0.08, from: 0.25 },
@@ -381,4 +382,31 @@ fn habits_are_kept_as_numbers_and_damaged_ones_are_told() {
     }
     assert!(serde_json::from_str::<Habits>(r#"{"row":-1}"#).is_err());
     assert!(serde_json::from_str::<Habits>(r#"{"row":7,"drawn":0.5}"#).is_ok_and(|habits| habits.row == 7));
+}
+
+/// A model that never gives a guess which can be shown costs its machine for nothing.
+#[test]
+fn a_model_whose_answers_cannot_be_used_is_asked_no_more() {
+    let said = |history: History, more: &str| {
+        history.line(&format!(r#"{{"type":"suggestion","id":"x","at":{NOW},"model":"m"{more}}}"#))
+    };
+    let asks = |history: &History| {
+        history.policy.allow_question(&history.experience, NOW).map_err(|skip| skip.code()).err()
+    };
+    let codes = ["echo", "unreadable", "too_slow", "ai_voice"];
+    let unfit = |number: usize| {
+        (0..number).fold(History::new(), |history, at| {
+            said(history, &format!(r#","suppressed":"{}""#, codes[at % codes.len()]))
+        })
+    };
+    assert_eq!((asks(&unfit(19)), asks(&unfit(20))), (None, Some("unfit")));
+    // Whoever wants it all the same says so; one good answer begins anew.
+    assert_eq!(asks(&unfit(40).in_mode(Mode::Always)), None);
+    assert_eq!(asks(&said(unfit(20), "")), None);
+    // No guess and no answer say nothing about the model.
+    for code in ["empty", "error", "dropped", "typing", "unlikely"] {
+        let history = said(unfit(19), &format!(r#","suppressed":"{code}""#));
+        assert_eq!(asks(&history), None, "{code}");
+        assert_eq!(asks(&said(history, r#","suppressed":"echo""#)), Some("unfit"), "{code}");
+    }
 }

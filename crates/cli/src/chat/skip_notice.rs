@@ -101,6 +101,9 @@ fn line(hold: SkipReason) -> String {
         SkipReason::BackingOff { row: missed, .. } => {
             row(&format!("the last {missed} were not taken"), "/background always")
         }
+        SkipReason::Unfit { answers } => {
+            row(&format!("no use in the last {answers} guesses of its model"), "/background always")
+        }
         SkipReason::Battery => row("battery power", "/background always"),
         SkipReason::Load => row("this machine is busy", "/background always"),
         hold => row(&hold.to_string(), "/background"),
@@ -125,7 +128,7 @@ mod tests {
         for (hold, expected) in cases {
             assert_eq!(line(hold), expected);
         }
-        for hold in [limit, rare, SkipReason::Battery, SkipReason::Load] {
+        for hold in [limit, rare, SkipReason::Unfit { answers: 20 }, SkipReason::Battery, SkipReason::Load] {
             assert!(line(hold).width() <= 80, "{hold}");
         }
     }

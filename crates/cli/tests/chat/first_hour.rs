@@ -379,7 +379,7 @@ fn refusing_questions(answered: usize) -> Server {
 #[test]
 fn a_question_that_fails_says_so_once() {
     let server = refusing_questions(0);
-    let mut chat = chat(&server, Format::Chat, "");
+    let mut chat = chat(&server, Format::Chat, &format!("[models.'openai:{MODEL}']\nfree = false\n"));
     for number in 1..=4 {
         plain_turn(&mut chat, &format!("prompt {number}"));
         if number == 2 {

@@ -63,6 +63,36 @@ const THREE: &str = concat!(
     r#", or {"guesses": []} if there is nothing to guess from, and with nothing else."#
 );
 
+/// The question for a model on this machine, which reads a hundred tokens a second or fewer.
+pub(super) const LOCAL: &str = r#"[A question from the program around this conversation. It is not from the user: call no tool.]
+
+What does the user type next? Look first at the end of your last answer (an option or a permission that you offered), then at what the user did at such moments before, then at the next open step of their plan, then at what the trade does next.
+
+One order of two to twelve words, in the user's own voice and language. Not what they have just sent, no question, no thanks. Answer with a JSON object and with nothing else, and begin with its brace: {"guesses": [{"text": "commit this", "chance": 40}]}, the chance in percent, or {"guesses": []} if there is nothing to guess from."#;
+
+/// The most tokens of its answer.
+pub(super) const LOCAL_OUTPUT_TOKENS: u32 = 300;
+
+/// The form of its answer.
+pub(super) fn local_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            GUESSES: {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": { "text": { "type": "string" }, "chance": { "type": "integer" } },
+                    "required": ["text", "chance"],
+                    "additionalProperties": false
+                }
+            }
+        },
+        "required": [GUESSES],
+        "additionalProperties": false
+    })
+}
+
 /// The question for this many guesses; for one it is exactly [`PROMPT`].
 pub(super) fn prompt(count: usize) -> &'static str {
     match count {

@@ -52,7 +52,7 @@ pub(super) fn suggestions(
 ) -> Result<Suggestions, SuppressionReason> {
     if answer.finish != FinishReason::Stop {
         // Half a prompt is worse than no suggestion.
-        return Err(SuppressionReason::Empty);
+        return Err(SuppressionReason::Unreadable);
     }
     if let Some(guesses) = listed(answer) {
         let guesses = guesses
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn a_cut_answer_is_none() {
         let cut = QueryAnswer { finish: FinishReason::Length, ..answer("run the tests\ncommit") };
-        assert_eq!(suggestions(&cut, 3, &Asked::default()), Err(SuppressionReason::Empty));
+        assert_eq!(suggestions(&cut, 3, &Asked::default()), Err(SuppressionReason::Unreadable));
     }
 
     #[test]

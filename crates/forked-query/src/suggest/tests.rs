@@ -95,7 +95,7 @@ fn a_failed_query_and_half_an_answer_are_no_suggestion() {
         Ok(ModelEvent::Text("delete the".into())),
         Ok(ModelEvent::Finished(FinishReason::Length)),
     ]);
-    assert_eq!(ask(&half, 4, Guards::default()).unwrap_err().reason, SuppressionReason::Empty);
+    assert_eq!(ask(&half, 4, Guards::default()).unwrap_err().reason, SuppressionReason::Unreadable);
 }
 
 #[test]
@@ -190,4 +190,54 @@ fn the_queries_can_be_spawned() {
     let params = params(4);
     let generated = block_on(is_send(generate_suggestion(&background, &params, Guards::default())));
     assert_eq!(generated.unwrap().suggestions.best().as_str(), "push it");
+}
+
+fn local(script: &Arc<Script>) -> BackgroundModel {
+    BackgroundModel { is_local: true, ..BackgroundModel::main(Arc::clone(script) as Arc<_>, "small") }
+}
+
+#[test]
+fn a_model_on_this_machine_reads_a_short_question_and_may_not_write_much() {
+    let script = Script::saying(r#"{"guesses":[{"text":"run the linter","chance":40}]}"#);
+    let (background, params) = (local(&script), params(4));
+    let asked = generate_candidates(&background, &params, &[], Guards::default(), 3);
+    assert_eq!(block_on(asked).unwrap().suggestions.best().as_str(), "run the linter");
+    let request = script.last_request();
+    let question = request.messages.last().unwrap().to_text();
+    // Four bytes are about a token; the schema is read as well where a server does not take it as a field.
+    let schema = request.response_schema.unwrap().to_string();
+    assert!(
+        (question.len() + schema.len()).div_ceil(5) < 250 && question.len() < 1_000,
+        "{}",
+        question.len()
+    );
+    assert_eq!(request.max_output_tokens, Some(300));
+}
+
+#[test]
+fn a_model_on_this_machine_that_babbles_is_given_up() {
+    let babble = (0..400).map(|_| Ok(ModelEvent::Text("The user of this session types. ".into())));
+    let script = Script::answering(babble.chain([Ok(ModelEvent::Finished(FinishReason::Stop))]));
+    let (background, params) = (local(&script), params(4));
+    let asked = generate_candidates(&background, &params, &[], Guards::default(), 1);
+    assert_eq!(block_on(asked).unwrap_err().reason, SuppressionReason::Unreadable);
+}
+
+#[test]
+fn only_a_model_on_this_machine_has_a_deadline() {
+    let script = Script::saying(r#"{"guesses":[{"text":"run the linter"}]}"#);
+    let never = || future::pending::<Result<Generated, Suppressed>>();
+    let late = block_on(in_time(&local(&script), never(), future::ready(()))).unwrap_err();
+    assert_eq!((late.reason.as_str(), late.usage), ("too_slow", Usage::UNTOLD));
+    let remote = BackgroundModel::main(Arc::clone(&script) as Arc<_>, "main");
+    let params = params(4);
+    for background in [&remote, &local(&script)] {
+        let asked = generate_suggestion(background, &params, Guards::default());
+        let deadline = async {
+            if background.is_local {
+                future::pending::<()>().await;
+            }
+        };
+        assert!(block_on(in_time(background, asked, deadline)).is_ok());
+    }
 }

@@ -92,9 +92,12 @@ impl Config {
     /// Whether the background work is done on this machine for free.
     pub fn uses_local_model(&self) -> bool {
         let spec = self.fast_model.as_ref().or(self.model.as_ref());
-        spec.is_some_and(|spec| {
-            self.is_free(spec) && self.address(spec).is_some_and(|url| is_this_machine(&url))
-        })
+        spec.is_some_and(|spec| self.runs_here(spec))
+    }
+
+    /// Whether this machine runs a model, so that nobody else charges for it.
+    pub(crate) fn runs_here(&self, spec: &ModelSpec) -> bool {
+        self.is_free(spec) && self.address(spec).is_some_and(|url| is_this_machine(&url))
     }
 
     /// Host and port of the conversation's model, if its server runs on this machine.

@@ -11,16 +11,20 @@ use headstart_forked_query::{Message, ModelRequest, Role, ToolSchema};
 /// The conversation must be legal ([`check_pairing`](headstart_forked_query::check_pairing)), which is not checked
 /// here.
 pub fn encode(request: &ModelRequest, options: &Options) -> Vec<u8> {
+    // A model that always thinks would be held to the form in its thoughts.
+    let structured =
+        if always_thinks(&request.model) { StructuredOutput::Instruction } else { options.structured_output };
     let schema = request.response_schema.as_ref();
+    let in_words = schema.filter(|_| structured != StructuredOutput::JsonSchema);
     encoding::to_bytes(&Body {
         model: &request.model,
         stream: true,
         tools: request.tools.iter().map(|function| Tool { r#type: "function", function }).collect(),
-        messages: messages(request),
+        messages: messages(request, in_words),
         // A model that cannot think refuses to be asked to think, but not to be asked not to.
         think: (!request.thinking)
             .then(|| if always_thinks(&request.model) { "low".into() } else { false.into() }),
-        format: schema.and_then(|schema| format(schema, options.structured_output)),
+        format: schema.and_then(|schema| format(schema, structured)),
         options: model_options(request, options),
     })
 }
@@ -79,7 +83,7 @@ fn always_thinks(model: &str) -> bool {
     model.contains("gpt-oss")
 }
 
-fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
+fn messages<'a>(request: &'a ModelRequest, schema_in_words: Option<&Value>) -> Vec<WireMessage<'a>> {
     let system = request.system.iter().map(|system| text_message("system", system.clone()));
     let messages = request.messages.iter().flat_map(|message| encode_message(message, &request.model));
     let mut list: Vec<WireMessage<'_>> = Vec::new();
@@ -94,7 +98,7 @@ fn messages(request: &ModelRequest) -> Vec<WireMessage<'_>> {
             _ => list.push(message),
         }
     }
-    if let (Some(schema), Some(last)) = (&request.response_schema, list.last_mut()) {
+    if let (Some(schema), Some(last)) = (schema_in_words, list.last_mut()) {
         last.content.push_str(&encoding::schema_instruction(schema));
     }
     list
@@ -142,4 +146,26 @@ fn model_options(request: &ModelRequest, options: &Options) -> Map<String, Value
         ("num_predict", encoding::output_limit(request, always_thinks(&request.model))),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::request;
+
+    /// A schema as a field needs no words, which would have to be read; a model that always thinks gets the words.
+    #[test]
+    fn a_schema_is_a_field_or_stands_in_words() {
+        let schema = json!({ "type": "object", "title": "an answer" });
+        let body = |model: &str, structured_output| {
+            let options = Options { structured_output, ..Options::default() };
+            let response_schema = Some(schema.clone());
+            let request = ModelRequest { model: model.into(), thinking: false, response_schema, ..request() };
+            let body: Value = serde_json::from_slice(&encode(&request, &options)).unwrap_or_default();
+            (body.get("format").cloned(), body["messages"].to_string().contains("an answer"))
+        };
+        assert_eq!(body("small", StructuredOutput::JsonSchema), (Some(schema.clone()), false));
+        assert_eq!(body("small", StructuredOutput::Instruction), (None, true));
+        assert_eq!(body("gpt-oss:20b", StructuredOutput::JsonSchema), (None, true));
+    }
 }

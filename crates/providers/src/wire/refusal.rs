@@ -55,7 +55,8 @@ impl Wire {
             Self::Chat(options) => Self::Chat(options.without_parameters(refused)),
             Self::Gemini(options) => Self::Gemini(options.without_parameters(refused)),
             Self::Responses(options) => Self::Responses(options.without_parameters(refused)),
-            Self::Anthropic(_) | Self::Ollama(_) => self.clone(),
+            Self::Ollama(options) => Self::Ollama(options.without_parameters(refused)),
+            Self::Anthropic(_) => self.clone(),
             #[cfg(feature = "bedrock")]
             Self::Bedrock(_) => self.clone(),
         }
@@ -66,7 +67,8 @@ impl Wire {
             Self::Chat(options) => options.parameters(),
             Self::Gemini(options) => options.parameters(),
             Self::Responses(options) => options.parameters(),
-            Self::Anthropic(_) | Self::Ollama(_) => Vec::new(),
+            Self::Ollama(options) => options.parameters(),
+            Self::Anthropic(_) => Vec::new(),
             #[cfg(feature = "bedrock")]
             Self::Bedrock(_) => Vec::new(),
         }

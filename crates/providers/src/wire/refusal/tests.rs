@@ -140,3 +140,20 @@ fn nothing_is_refused_for_ever() {
         );
     }
 }
+
+/// A server of Ollama's that is too old for a schema, or cannot make a grammar of it, is told of the form in words.
+#[test]
+fn a_format_that_is_refused_is_left_out_and_stands_in_words() {
+    let ollama = Wire::Ollama(crate::ollama::Options {
+        structured_output: StructuredOutput::JsonSchema,
+        ..crate::ollama::Options::default()
+    });
+    let words = r#"{"error":"json: unknown field \"format\": an object is not supported"}"#;
+    let mut refused = Vec::new();
+    assert!(ollama.add_refused_parameter(&mut refused, 400, words));
+    assert_eq!(
+        (refused.as_slice(), ollama.without_parameters(&refused)),
+        (&["format"][..], Provider::ollama().wire)
+    );
+    assert!(!ollama.add_refused_parameter(&mut refused, 400, words), "nothing is refused twice");
+}
