@@ -489,16 +489,14 @@ impl Driver {
         let (background, host) = (self.engine.background.clone(), Arc::clone(&self.engine.host));
         let undone = Arc::clone(&self.undone);
         self.spawn(async move {
-            let pause = pause_before_question(&background);
-            if pause != 0 {
-                host.sleep(Duration::from_millis(pause)).await;
+            if let Some(pause) = pause_before_question(&background) {
+                host.sleep(pause).await;
             }
             let began = host.now();
             let undo_report = undone.undo_report().await;
             let preface = preface(note.as_deref(), &undo_report);
             let message = (!preface.is_empty()).then(|| Message::text(Role::User, preface));
-            let message = message.as_slice();
-            let asked = generate_candidates(&background, &params, message, guards, candidates);
+            let asked = generate_candidates(&background, &params, message.as_slice(), guards, candidates);
             let answer = in_time(&background, asked, host.sleep(LOCAL_DEADLINE)).await;
             let work_ms = millis(host.now().saturating_sub(began));
             Report::QueryAnswered { request, undo_report, answer, work_ms }

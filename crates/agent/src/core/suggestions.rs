@@ -1,6 +1,7 @@
 //! Suggestions, from the question to the model to what becomes of each of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use headstart_budget::ledger::Outcome;
 use headstart_budget::policy::{Allowance, Beside, Guess};
@@ -76,10 +77,10 @@ impl Offer {
     }
 }
 
-/// How many milliseconds a user pauses before a model is asked for a suggestion. One on this machine answers one request
-/// after the other, so the prompt of a quick user would wait behind the question.
-pub(crate) fn pause_before_question(background: &BackgroundModel) -> u64 {
-    if background.is_local { 1_000 } else { 0 }
+/// How long a user pauses before a model is asked for a suggestion. One on this machine answers one request after the
+/// other, so the prompt of a quick user would wait behind the question.
+pub(crate) fn pause_before_question(background: &BackgroundModel) -> Option<Duration> {
+    background.is_local.then_some(Duration::from_secs(1))
 }
 
 /// A question for the next suggestion that has no answer yet.
@@ -144,7 +145,8 @@ impl Core {
         let left_out = self.conversation.left_out_ahead(&self.engine.background);
         self.options.metering.record_left_out(self.now.unix_ms, true, left_out);
         let request = self.next_request();
-        let sent_at = self.now.ms.saturating_add(pause_before_question(&self.engine.background));
+        let pause = pause_before_question(&self.engine.background).unwrap_or_default();
+        let sent_at = self.now.ms + u64::try_from(pause.as_millis()).unwrap_or(0);
         self.suggesting.query = Some(SuggestionQuery { request, sent_at, accepted: None });
         self.effects.push_back(Effect::AskSuggestion {
             request,

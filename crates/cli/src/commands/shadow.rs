@@ -31,7 +31,7 @@ use headstart_shadow::{
     Against, End, NotStaged, NotStagedReason, ReadBack, Refused, ShadowError, Stream, Streams,
 };
 use headstart_tool_gate::DenyRules;
-use headstart_toolbox::ViewSupport;
+use headstart_toolbox::{CommandOutput, ViewSupport};
 use serde::Serialize;
 
 use super::scope::{self, Purpose};
@@ -396,6 +396,11 @@ fn run_in_local_view(
     })?;
     refused.network = refused.network.max(u64::from(offline.iter().any(|listener| listener.heard)));
     let said = said.finish()?;
+    let exit_code = if let End::Exited { code } = end { Some(code) } else { None };
+    let output = CommandOutput { output: said, exit_code, timed_out: false, truncated: false };
+    let mut notes = views.failure_notes(&mut opened, &output);
+    let said = if json { output.output } else { String::new() };
+    let view = &mut opened.view;
     let (view_ended, took) = (view.has_ended(), started.elapsed());
     let mut back = if view_ended {
         let why = match end {
@@ -412,8 +417,9 @@ fn run_in_local_view(
     }
     let (git, git_refused) =
         if back.git { read_repository(views, &mut opened, &mut back, deny) } else { (None, None) };
-    let notes =
-        (refused.quota && !view_ended).then(|| "it wrote until the limit of a view was reached".to_owned());
+    if refused.quota && !view_ended {
+        notes.push("it wrote until the limit of a view was reached".to_owned());
+    }
     Ok(CommandResult {
         end,
         millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
@@ -422,7 +428,7 @@ fn run_in_local_view(
         refused,
         git,
         git_refused,
-        notes: notes.into_iter().collect(),
+        notes,
     })
 }
 
@@ -513,10 +519,6 @@ impl RunSummary<'_> {
         }
         if let Some(line) = output::not_kept_line(&back.left_out) {
             output::note(&line);
-        }
-        for place in &refused.outside {
-            let place = output::one_line(&place.display().to_string());
-            output::note(&format!("not kept, for it is outside the workspace: {place}"));
         }
         let is_named = |left: &&NotStaged| left.why != NotStagedReason::BuildOutput;
         for left in back.not_staged.iter().filter(is_named) {

@@ -396,5 +396,5 @@ fn what_an_accept_does_not_bring_is_told() {
     assert_eq!(accepted[0]["notKept"], rows);
     let ran = session.run(&["shadow", "run", "--", "sh", "-c", "echo 2 > local.db; echo x > ~/kept"]);
     assert!(ran.stderr.contains("not kept: local.db\n"), "{ran}");
-    assert!(ran.stderr.contains("not kept, for it is outside the workspace: "), "{ran}");
+    assert!(ran.stderr.contains("written outside the workspace, and gone with the view: "), "{ran}");
 }

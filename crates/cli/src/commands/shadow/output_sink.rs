@@ -5,28 +5,30 @@ use headstart_machine::error::CliError;
 use headstart_shadow::Stream;
 
 /// The most bytes that are kept for the JSON, half from the beginning and half from the end.
-const MOST_KEPT: usize = 1024 * 1024;
+const KEPT_FOR_JSON: usize = 1024 * 1024;
+/// The most that is kept of what was passed on, to say what a command missed that failed.
+const KEPT: usize = 64 * 1024;
 
-/// The output of a command, which is passed on directly, or kept for the JSON.
+/// The output of a command, which is kept, and passed on directly unless it is for JSON.
 pub(super) struct OutputSink {
-    kept: Option<BoundedOutput>,
+    is_json: bool,
+    kept: BoundedOutput,
     /// Why the output cannot be passed on.
     error: Option<io::Error>,
 }
 
 impl OutputSink {
-    pub(super) fn new(is_kept: bool) -> Self {
-        Self { kept: is_kept.then(|| BoundedOutput::new(MOST_KEPT)), error: None }
+    pub(super) fn new(is_json: bool) -> Self {
+        let kept = BoundedOutput::new(if is_json { KEPT_FOR_JSON } else { KEPT });
+        Self { is_json, kept, error: None }
     }
 
     pub(super) fn take(&mut self, stream: Stream, piece: &[u8]) {
-        let written = match (&mut self.kept, stream) {
-            (Some(kept), _) => {
-                kept.push(piece);
-                Ok(())
-            }
-            (None, Stream::Out) => io::stdout().write_all(piece).and_then(|()| io::stdout().flush()),
-            (None, Stream::Err) => io::stderr().write_all(piece),
+        self.kept.push(piece);
+        let written = match stream {
+            _ if self.is_json => Ok(()),
+            Stream::Out => io::stdout().write_all(piece).and_then(|()| io::stdout().flush()),
+            Stream::Err => io::stderr().write_all(piece),
         };
         self.error = self.error.take().or(written.err());
     }
@@ -35,7 +37,7 @@ impl OutputSink {
     pub(super) fn finish(self) -> Result<String, CliError> {
         match self.error {
             Some(error) => Err(CliError::Output(error)),
-            None => Ok(self.kept.map_or_else(String::new, |kept| kept.finish().0)),
+            None => Ok(self.kept.finish().0),
         }
     }
 }

@@ -199,7 +199,9 @@ impl Judge<'_> {
                     };
                     self.writes.extend(target);
                     self.note_closed(std::slice::from_ref(&arg));
-                    self.refuse(kind, format!("writes to {shown:?}"), redirect.span);
+                    // What is known of `~/notes` before it is expanded is nothing, but it can be read.
+                    let named = if shown.is_empty() { self.source(word.span).to_owned() } else { shown };
+                    self.refuse(kind, format!("writes to {named:?}"), redirect.span);
                 }
                 return None;
             }
