@@ -160,7 +160,7 @@ pub use failed_command::FailedCommand;
 pub use host::{AtBoundary, CallPreview, Consent, Freshness, Host, PromptOrigin, Staging};
 pub use limits::{CostLimit, Limits, RequestLimit, TaskLimits};
 pub use outcome::{Cost, Ending, Finished, Limit, Status};
-pub use shadow::CHANGES_REPOSITORY;
+pub use shadow::{CHANGES_REPOSITORY, NO_VIEW};
 pub use speculation::Speculation;
 pub use staged::{Staged, TakenBack};
 pub use task::{task_declaration, task_title, task_tool};

@@ -317,6 +317,9 @@ struct ViewGuard<'a>(&'a ViewRunner);
 /// is not taken: git is too old for it, say.
 pub const CHANGES_REPOSITORY: &str = "changes the repository: ";
 
+/// Begins the reason why a command cannot run in a view, in the detail of a boundary's verdict.
+pub const NO_VIEW: &str = "there is no view to run it in: ";
+
 impl ViewGuard<'_> {
     fn keep(self) {
         std::mem::forget(self);
@@ -465,7 +468,7 @@ fn too_much(call: &ToolCall, what: &str) -> StopReason {
 }
 
 fn no_view(permit: &CallPermit, why: &str) -> StopReason {
-    let detail = format!("{}; there is no view to run it in: {why}", permit.verdict.detail);
+    let detail = format!("{}; {NO_VIEW}{why}", permit.verdict.detail);
     StopReason::Boundary(Box::new(Verdict { decision: Decision::Boundary, detail, ..permit.verdict.clone() }))
 }
 

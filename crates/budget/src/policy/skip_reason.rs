@@ -22,7 +22,7 @@ pub enum SkipReason {
         left: u32,
     },
     /// The last answers of the model could not be used.
-    #[error("none of the last {answers} guesses of its model could be used")]
+    #[error("the last {answers} guesses were of no use")]
     Unfit {
         /// How many they were.
         answers: u32,

@@ -5,7 +5,7 @@ use headstart_agent::{WorkAheadView, WorkProgress};
 use headstart_forked_query::{Part, Role, ToolCall};
 use headstart_machine::conversation::words::{counted, counts};
 use headstart_machine::output::{call_title, limit_name, not_kept_line, one_line, shortened};
-use headstart_speculation::{CHANGES_REPOSITORY, CheckResult, Ending, Finished, Transcript};
+use headstart_speculation::{CHANGES_REPOSITORY, CheckResult, Ending, Finished, NO_VIEW, Transcript};
 use headstart_tool_gate::{Declaration, Reason, Verdict};
 use unicode_width::UnicodeWidthStr;
 
@@ -98,8 +98,9 @@ fn call_text(call: &ToolCall) -> String {
 
 fn pending(call: &ToolCall, verdict: &Verdict) -> String {
     let call_text = call_text(call);
-    // Of what a command did to the repository, the reason says more than the command.
-    if let Some((_, why)) = verdict.detail.split_once(CHANGES_REPOSITORY) {
+    // The reason says more than the command where it is about the repository, or about what a view lacks.
+    let reasons = [CHANGES_REPOSITORY, NO_VIEW];
+    if let Some((_, why)) = reasons.iter().find_map(|begin| verdict.detail.split_once(begin)) {
         return format!("{} ({})", shortened(&call_text, 24), shortened(&one_line(why), MAX_CHARS));
     }
     let reason = match verdict.reason {

@@ -13,7 +13,10 @@ use crate::support::server::Server;
 /// Opens the project as an editor does, gives its model one prompt, says no to each question, and waits for what the
 /// model guesses. Returns all that the client was told, also on standard error.
 fn open_and_ask(session: &Session, server: &Server) -> String {
-    let own = format!("model = 'openai:own'\nbase_url = '{}'\ncandidates = 3\n", server.base_url);
+    let own = format!(
+        "model = 'openai:own'\nbase_url = '{}'\ncandidates = 3\n[models.'openai:own']\nfree = false\n",
+        server.base_url
+    );
     session.write("home/.config/headstart/config.toml", own);
     let errors = tempfile::NamedTempFile::new().unwrap();
     let mut client =

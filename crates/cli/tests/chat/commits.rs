@@ -234,7 +234,7 @@ fn with_a_git_that_is_too_old_the_row_says_so_and_the_commit_is_asked_about() {
     let mut chat =
         project.variable("PATH", &format!("{}:{path}", old.display())).chat_with_ghost_in("auto-edit", 120);
     chat.wait_for(
-        "then asks: git add -A && git commit… (this is git version 2.33.1; install git 2.34 or later)",
+        "then asks: git add -A && git commit… (this is git version 2.33.1; install git 2.34 or later; so ",
     );
     chat.take();
     chat.answer("n");

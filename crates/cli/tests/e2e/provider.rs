@@ -95,6 +95,7 @@ fn a_speculation_from_the_first_byte_to_the_accept() {
 #[test]
 fn every_request_begins_with_the_bytes_of_the_one_before() {
     let session = session();
+    session.write("home/.config/headstart/config.toml", "[models.'openai:test']\nfree = false\n");
     let server = Server::start([vec![says(r#"{"suggestion":"add the farewell"}"#)], farewell()].concat());
     let history = session.history(&history());
     let suggest =

@@ -81,7 +81,8 @@ fn a_recording_holds_no_secret_and_can_be_played() {
 fn a_suggestion_and_the_ledger_hold_no_secret_either() {
     let server = Server::start(vec![answer(false, Duration::ZERO)]);
     let session = session();
-    session.write("home/.config/headstart/config.toml", "ledger = 'prompts'\n");
+    let settings = "ledger = 'prompts'\n[models.'openai:m']\nfree = false\n";
+    session.write("home/.config/headstart/config.toml", settings);
     let history = session.history(&json!([
         {"role": "user", "parts": [{"type": "text", "text": "begin"}]},
         {"role": "model", "parts": [{"type": "text", "text": "One."}]},

@@ -76,7 +76,7 @@ impl KeptSecrets {
         for top in tops {
             let unknown = |why: String| {
                 format!(
-                    "it cannot be told what {} keeps of files with secrets, which every program in a view could ask git for: {why}",
+                    "{why}; so it cannot be told what {} keeps of files with secrets, which every program in a view could ask git for",
                     name_of(top, workspace)
                 )
             };
