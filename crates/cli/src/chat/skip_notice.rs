@@ -102,7 +102,7 @@ fn line(hold: SkipReason) -> String {
             row(&format!("the last {missed} were not taken"), "/background always")
         }
         SkipReason::Unfit { answers } => {
-            row(&format!("no use in the last {answers} guesses of its model"), "/background always")
+            row(&format!("the last {answers} guesses were of no use"), "/background always")
         }
         SkipReason::Battery => row("battery power", "/background always"),
         SkipReason::Load => row("this machine is busy", "/background always"),
