@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_agent::native::real_path;
-use headstart_overlay_fs::{HeldOutput, WorkspacePath};
+use headstart_overlay_fs::WorkspacePath;
 use headstart_shadow::Confinement;
 use headstart_tool_gate::{ConditionalCommand, DenyRules};
 use headstart_toolbox::{
@@ -408,10 +408,6 @@ impl CommandRunner for BashRunner {
 
     async fn run_in_view(&self, request: ViewRequest) -> Result<ViewOutput, ToolError> {
         self.views.run(request).await
-    }
-
-    async fn hold_output(&self, view: &ViewId, places: &[WorkspacePath]) -> Vec<HeldOutput> {
-        self.views.hold(view, places).await
     }
 
     fn end_view(&self, view: &ViewId) {

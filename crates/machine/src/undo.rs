@@ -61,12 +61,6 @@ impl<'a> Undo<'a> {
     /// what was done with git, and what is not staged any more.
     pub fn finish(&self, undone: &SeveralUndone, most: usize) -> Vec<String> {
         let mut lines = named("as before ", undone.paths.iter().map(ToString::to_string), most);
-        lines.extend(undone.stayed.iter().map(|place| {
-            let place = one_line(&place.to_string());
-            format!(
-                "left as it is  {place}, because it changed since it was kept or is too large to take back"
-            )
-        }));
         lines.extend(git_changes(undone).iter().map(|change| format!("taken back {change}")));
         let unstaged = self.surroundings.as_ref().map(|git| git.unstage(&self.kept.written));
         // What git refuses here stays staged.

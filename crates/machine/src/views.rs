@@ -9,7 +9,6 @@ mod changed_files;
 mod closed_paths;
 mod environment;
 mod git_settings;
-mod held_output;
 mod idle_build;
 mod kept_in_repository;
 mod layer_build;
@@ -93,9 +92,6 @@ pub struct Views {
     home: Option<PathBuf>,
     /// Which changes in a view are read back.
     rules: ReadRules,
-    /// Whether a rename reaches the workspace from where views keep files on disk.
-    holds: bool,
-    held: held_output::HeldRooms,
     most_held: usize,
     most_time: Duration,
     support: ViewSupport,
@@ -162,8 +158,6 @@ impl Views {
             environment: variables,
             home,
             rules: ReadRules { build: settings.build.clone(), ..ReadRules::new(quota) },
-            holds: state.is_some_and(|state| held_output::reaches(state, workspace)),
-            held: held_output::HeldRooms::default(),
             most_held: settings.views,
             most_time: settings.time,
             support,
@@ -456,8 +450,7 @@ impl Views {
         if view.has_ended() {
             return untold.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);
         }
-        let rules = ReadRules { holds: self.holds, ..self.rules.clone() };
-        let back = match view.read_back(&*request.base, &rules) {
+        let back = match view.read_back(&*request.base, &self.rules) {
             Err(ShadowError::HardLinks { path }) => {
                 ran.hard_links = Some(path);
                 return untold.refuse(&ran.output, &ChangeSet::default()).map(|()| ran);

@@ -12,7 +12,6 @@ pub const MOST_KEPT: (usize, u64) = (1_000, 64 << 20);
 /// or it is in a folder that ends with a view. A commit leaves it as it is on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a field of its own in JSON")]
 pub struct LeftOut {
     /// The topmost path, or an absolute one that is not in the workspace.
     pub path: String,
@@ -34,9 +33,6 @@ pub struct LeftOut {
     /// Why an accept cannot bring what was written, even if its user wants it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<KeepObstacle>,
-    /// Whether an accept brings it by moving its files ([`HeldOutput`](crate::HeldOutput)), because they are many or large.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub moves: bool,
 }
 
 /// Why something that is left out stays so.
@@ -92,29 +88,8 @@ impl LeftOut {
         Self { path, written: 1, obstacle: Some(KeepObstacle::Outside), ..Self::default() }
     }
 
-    /// Whether an accept moves it, as far as is known.
-    pub fn can_be_moved(&self) -> bool {
-        self.moves && self.obstacle.is_none()
-    }
-
-    /// The same for a place of which nothing can be moved any more.
-    #[must_use]
-    pub fn not_moved(self, obstacle: KeepObstacle) -> Self {
-        if self.can_be_moved() { Self { obstacle: Some(obstacle), moves: false, ..self } } else { self }
-    }
-
-    /// The same for a place that was to be moved and was not, which is told with its reason.
-    #[must_use]
-    pub fn was_not_moved(self, obstacle: KeepObstacle) -> Self {
-        Self { obstacle: Some(obstacle), cache: false, ..self }
-    }
-
     /// What is still left out once an accept has brought what was written here; `None` if that is nothing.
     pub fn after_keeping(&self) -> Option<Self> {
-        if self.can_be_moved() {
-            // With what is moved go the removals.
-            return None;
-        }
         match (self.obstacle, self.removed) {
             (Some(_), _) => Some(self.clone()),
             (None, 0) if 0 < self.written => None,
@@ -124,7 +99,7 @@ impl LeftOut {
 
     /// As [`words`](Self::words), with the reason why an accept cannot bring it.
     fn words_with_obstacle(&self) -> String {
-        let words = self.place_words();
+        let words = self.words();
         self.obstacle.map_or(words.clone(), |obstacle| format!("{words}: {}", obstacle.words()))
     }
 
@@ -137,10 +112,6 @@ impl LeftOut {
 
     /// What is left out, in a few words: `dist/ (31 files)`, `the removal of .env.local`.
     pub fn words(&self) -> String {
-        if self.moves { self.words_with_obstacle() } else { self.place_words() }
-    }
-
-    fn place_words(&self) -> String {
         let slash = if self.folder { "/" } else { "" };
         let path = format!("{}{slash}", self.path);
         match (self.written, self.more) {
@@ -160,14 +131,7 @@ impl LeftOut {
         (!named.is_empty()).then(|| list_names(&named))
     }
 
-    /// As [`list`](Self::list), for somebody who can keep them: with the caches that can be kept.
-    pub fn list_offered(rows: &[Self]) -> Option<String> {
-        let named = rows.iter().filter(|row| !row.cache || row.can_be_moved());
-        let named: Vec<_> = named.map(Self::words).collect();
-        (!named.is_empty()).then(|| list_names(&named))
-    }
-
-    /// Several of them in a few words. Caches are not named.
+    /// Several of them in a few words. Caches are not named, unless there is nothing else.
     pub fn list(rows: &[Self]) -> Option<String> {
         let named: Vec<_> = rows.iter().filter(|row| !row.cache).map(Self::words).collect();
         (!named.is_empty()).then(|| list_names(&named))

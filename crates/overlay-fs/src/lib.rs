@@ -126,7 +126,6 @@ mod check;
 mod commit;
 mod content;
 mod exact;
-mod held_output;
 mod ignore_rules;
 mod left_out;
 mod memory;
@@ -151,7 +150,6 @@ pub use commit::{CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind
 pub use commit::{Merge, StaleReads};
 pub use content::{Content, ContentHash};
 pub use headstart_workspace_path::{PathError, WorkspacePath};
-pub use held_output::HeldOutput;
 pub use ignore_rules::{IgnoreRules, MAX_IGNORE_PATTERNS};
 pub use left_out::{KeepObstacle, LeftOut, MOST_KEPT, Torn};
 pub use memory::MemoryTree;

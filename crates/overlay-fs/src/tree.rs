@@ -3,10 +3,7 @@ use std::io;
 use async_trait::async_trait;
 use headstart_workspace_path::WorkspacePath;
 
-use crate::{
-    Change, ChangeSet, CommitOptions, CommitOutcome, ContentHash, EntryKind, HeldOutput, KeepObstacle,
-    Metadata,
-};
+use crate::{Change, ChangeSet, CommitOptions, CommitOutcome, EntryKind, Metadata};
 
 /// One name in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -216,23 +213,6 @@ pub trait Workspace: Tree {
         let path = changes.changes.first().map_or_else(WorkspacePath::root, |change| change.path.clone());
         let reason = "this workspace commits files alone, and nothing was changed".to_owned();
         Err(TreeError::Unsupported { path, reason })
-    }
-
-    /// Brings what a view wrote at a place that its change set leaves out, by moving its files into the workspace: all of
-    /// it, or nothing. `after` is the [digest](ChangeSet::digest_with) of the commit to which it belongs: an undo of that
-    /// one takes this back too, unless something at the place has changed since. `allows` says whether a path may be
-    /// written.
-    ///
-    /// The answer is `None` if it was brought, else why not. The default is that it is gone, because a workspace that is no
-    /// disk has no such files.
-    async fn bring(
-        &self,
-        _output: &HeldOutput,
-        _after: Option<ContentHash>,
-        _options: CommitOptions,
-        _allows: &(dyn for<'p> Fn(&'p WorkspacePath) -> bool + Sync),
-    ) -> Result<Option<KeepObstacle>, TreeError> {
-        Ok(Some(KeepObstacle::Gone))
     }
 
     /// Prepares for a commit of these changes while the user still reads, so that the commit is quick. Nothing

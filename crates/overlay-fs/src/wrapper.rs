@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 
 use crate::{
-    Change, ChangeSet, CommitOptions, CommitOutcome, ContentHash, DirEntry, HeldOutput, KeepObstacle,
-    Metadata, Tree, TreeError, Workspace, WorkspacePath,
+    Change, ChangeSet, CommitOptions, CommitOutcome, DirEntry, Metadata, Tree, TreeError, Workspace,
+    WorkspacePath,
 };
 
 /// A [`Workspace`] around another one: reads go to the inner workspace, and commits go through
@@ -84,16 +84,6 @@ impl<W: WorkspaceWrapper> Workspace for W {
         options: CommitOptions,
     ) -> Result<CommitOutcome, TreeError> {
         self.commit_wrapped(changes, Some(beside), options).await
-    }
-
-    async fn bring(
-        &self,
-        output: &HeldOutput,
-        after: Option<ContentHash>,
-        options: CommitOptions,
-        allows: &(dyn for<'p> Fn(&'p WorkspacePath) -> bool + Sync),
-    ) -> Result<Option<KeepObstacle>, TreeError> {
-        self.inner().bring(output, after, options, allows).await
     }
 
     async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {

@@ -9,7 +9,7 @@ use std::os::windows::io::BorrowedHandle as Root;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use headstart_overlay_fs::{ChangeSet, HeldOutput, Tree};
+use headstart_overlay_fs::{ChangeSet, Tree};
 use headstart_workspace_path::WorkspacePath;
 
 use crate::confinement::CONFINED;
@@ -203,11 +203,6 @@ impl View {
     /// What the view holds that the tree below does not.
     pub fn read_back(&mut self, _base: &dyn Tree, _rules: &ReadRules) -> Result<ReadBack, ShadowError> {
         match *self {}
-    }
-
-    /// Ends the view and keeps what its commands wrote at these places.
-    pub fn hold(self, _places: &[WorkspacePath], _room: &Path) -> Vec<HeldOutput> {
-        match self {}
     }
 
     /// Bytes and files that were written in the view.

@@ -209,14 +209,11 @@ pub struct ReadRules {
     pub build: Vec<WorkspacePath>,
     /// Ignored paths that are read nevertheless, with everything below them.
     pub keep: Vec<WorkspacePath>,
-    /// Whether what is left out can be held when the view ends ([`View::hold`](crate::View::hold)), so that it is no obstacle
-    /// that it is much, or a cache.
-    pub holds: bool,
 }
 
 impl ReadRules {
     /// Leaves out what git ignores and build output, and reads up to this quota.
     pub fn new(quota: Quota) -> Self {
-        Self { quota, ignore: true, build: Vec::new(), keep: Vec::new(), holds: false }
+        Self { quota, ignore: true, build: Vec::new(), keep: Vec::new() }
     }
 }

@@ -11,7 +11,6 @@ mod confine;
 mod copied;
 mod filter;
 mod forgotten;
-mod hold;
 mod ignored;
 mod init;
 mod mountinfo;

@@ -3,13 +3,12 @@ use std::collections::HashSet;
 use headstart_forked_query::{Message, PairingError, Part, ToolCall, ToolOutcome, ToolResult, check_pairing};
 use headstart_git_ahead::GitChange;
 use headstart_overlay_fs::{
-    ChangeSet, ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, KeepObstacle, LeftOut,
-    TreeError, Workspace, WorkspacePath, resolve_conflicts,
+    ChangeSummary, Choice, CommitOptions, CommitOutcome, Conflict, Keep, LeftOut, TreeError, Workspace,
+    WorkspacePath, resolve_conflicts,
 };
 use headstart_tool_gate::{Access, CallRef, Decision, Gate, GateContext, Reason, Verdict, built_in};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tracing::warn;
 
 use crate::approval::{AcceptAnswers, ApprovalRequest};
 use crate::{Ending, Finished, Transcript};
@@ -213,15 +212,10 @@ pub async fn accept(
         CommitOutcome::Committed(committed) => committed,
         CommitOutcome::Conflict(conflicts) => return Ok(Acceptance::Conflict(conflicts)),
     };
-    let not_kept = if finished.keeps {
-        bring(finished, changes, (workspace, options), gate, context).await
-    } else {
-        finished.not_kept.clone()
-    };
     Ok(Acceptance::Accepted(Accepted {
         changes: changes.summary(),
         git: finished.git.clone().map(Box::new),
-        not_kept,
+        not_kept: finished.not_kept.clone(),
         merged: committed.merged,
         stale_reads: committed.stale_reads,
         changed_since_view: Vec::new(),
@@ -232,41 +226,6 @@ pub async fn accept(
         // What runs again saves nothing.
         time_saved_ms: finished.cost.work_ms.saturating_sub(finished.cost.stopped_ms),
     }))
-}
-
-/// Brings what is held, place by place, and returns what is still left out, and why. What is left out can be made again, so
-/// that one place cannot be brought takes nothing back.
-async fn bring(
-    finished: &Finished,
-    changes: &ChangeSet,
-    (workspace, options): (&dyn Workspace, CommitOptions),
-    gate: &Gate,
-    context: &GateContext,
-) -> Vec<LeftOut> {
-    let beside = finished.git.as_ref().map(GitChange::beside);
-    let is_commit = !changes.is_empty() || beside.is_some();
-    let after = is_commit.then(|| changes.digest_with(beside.as_deref()));
-    let allows =
-        |path: &WorkspacePath| gate.judge_path(Access::Write, path, context).decision != Decision::Boundary;
-    let mut left = Vec::new();
-    for row in &finished.not_kept {
-        if !row.can_be_moved() {
-            left.push(row.clone());
-            continue;
-        }
-        let obstacle = match finished.held.iter().find(|held| held.path.to_string() == row.path) {
-            Some(held) => match workspace.bring(held, after, options, &allows).await {
-                Ok(obstacle) => obstacle,
-                Err(error) => {
-                    warn!(%error, path = row.path, "what is left out cannot be brought");
-                    Some(KeepObstacle::Unfit)
-                }
-            },
-            None => Some(KeepObstacle::Gone),
-        };
-        left.extend(obstacle.map(|obstacle| row.clone().was_not_moved(obstacle)));
-    }
-    left
 }
 
 /// The choices that are about a path that the work wrote.

@@ -40,7 +40,7 @@ impl ApprovalRequest {
         Self {
             work: Box::new(ApprovedWork::of(finished)),
             not_kept: finished.not_kept.clone(),
-            kept: finished.can_keep().then(|| Box::new(ApprovedWork::of(&finished.with_kept()))),
+            kept: (!finished.keepable.is_empty()).then(|| Box::new(ApprovedWork::of(&finished.with_kept()))),
             failures: finished.failures(),
             answer: finished.transcript.answer_line(),
             pending_call: finished.pending_call().cloned(),

@@ -135,9 +135,6 @@ impl Engine {
         staged: &Staged,
         answers: &AcceptAnswers,
     ) -> Result<Acceptance, AcceptError> {
-        if answers.keeps() {
-            staged.hold_output().await;
-        }
         let Some(finished) = staged.finished() else { return Ok(Acceptance::Nothing) };
         let context = GateContext { ahead_writes: AheadWrites::Ask, ..self.host.gate_context() };
         let options = self.host.commit_options();

@@ -106,7 +106,6 @@ impl SpeculationJob {
         if ending == Ending::Completed {
             self.check(&run, &executor).await;
         }
-        executor.view_runner.hold_output().await;
         ending
     }
 
@@ -209,8 +208,6 @@ impl SpeculationJob {
             git: progress.git.clone(),
             not_kept: progress.left_out.rows(),
             keepable: progress.left_out.keepable(),
-            held: progress.left_out.held(),
-            keeps: false,
             failed: progress.failed.rows(),
             next: None,
             cost: progress.cost,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeSet, Content, HeldOutput, KeepObstacle, LeftOut, Torn, WorkspacePath,
+    Change, ChangeKind, ChangeSet, Content, KeepObstacle, LeftOut, Torn, WorkspacePath,
 };
 use headstart_toolbox::ViewOutput;
 
@@ -26,12 +26,8 @@ pub(crate) struct LeftOutSoFar {
     gone: Vec<LeftOut>,
     /// In the present view.
     current: Vec<LeftOut>,
-    /// What brings the rows of the present view that have no obstacle.
+    /// What brings the rows that have no obstacle.
     keepable: Vec<Change>,
-    /// What brings rows of views that have ended.
-    earlier: Vec<Change>,
-    /// What was kept on disk of a view when it ended.
-    held: Vec<HeldOutput>,
 }
 
 impl LeftOutSoFar {
@@ -42,45 +38,18 @@ impl LeftOutSoFar {
         }
         self.current.clone_from(&ran.left_out);
         self.keepable.clone_from(&ran.keepable);
-        // Half of what is at a place may be in another view.
-        let Self { gone, current, keepable, earlier, held } = self;
-        for row in current.iter_mut().filter(|row| gone.iter().any(|gone| overlap(gone, row))) {
-            (row.obstacle, row.moves) = (Some(KeepObstacle::Gone), false);
-            keepable.retain(|change| !is_below(&change.path, row));
-        }
-        for row in gone.iter_mut().filter(|row| current.iter().any(|now| overlap(row, now))) {
-            (row.obstacle, row.moves) = (Some(KeepObstacle::Gone), false);
-            earlier.retain(|change| !is_below(&change.path, row));
-            held.retain(|output| !is_below(&output.path, row));
+        // Half of what is at a place may have gone with another view.
+        for row in self.current.iter_mut().filter(|row| self.gone.iter().any(|gone| gone.path == row.path)) {
+            row.obstacle = Some(KeepObstacle::Gone);
+            if let Ok(place) = WorkspacePath::parse(&row.path) {
+                self.keepable.retain(|change| !change.path.starts_with(&place));
+            }
         }
     }
 
     /// What an accept brings if its user keeps what is left out.
     pub(crate) fn keepable(&self) -> Vec<Change> {
-        [self.keepable.as_slice(), &self.earlier].concat()
-    }
-
-    /// What it brings by moving files.
-    pub(crate) fn held(&self) -> Vec<HeldOutput> {
-        self.held.clone()
-    }
-
-    /// The places that can only be brought if they are held when the present view ends.
-    pub(crate) fn to_hold(&self) -> Vec<WorkspacePath> {
-        let rows = self.current.iter().filter(|row| row.can_be_moved());
-        let paths = rows.filter_map(|row| WorkspacePath::parse(&row.path).ok());
-        paths.filter(|path| self.held.iter().all(|output| output.path != *path)).collect()
-    }
-
-    /// Notes what was held of the present view, which has ended with that.
-    pub(crate) fn note_held(&mut self, held: Vec<HeldOutput>) {
-        let is_held = |row: &LeftOut| held.iter().any(|output| is_below(&output.path, row));
-        for row in &mut self.current {
-            if !is_held(row) {
-                *row = row.clone().not_moved(KeepObstacle::Unfit);
-            }
-        }
-        self.held.extend(held);
+        self.keepable.clone()
     }
 
     /// All rows, sorted by their paths.
@@ -135,16 +104,16 @@ impl LeftOutSoFar {
         (!removed.is_empty()).then_some(Torn { removed, written })
     }
 
-    /// Takes over what other work has left out, which may have been kept by an earlier process. Its view has ended, but what
-    /// can be kept of it is here.
-    pub(crate) fn take_over(&mut self, rows: &[LeftOut], keepable: &[Change], held: &[HeldOutput]) {
-        let rows = rows.iter().map(|row| {
-            let is_held = held.iter().any(|output| is_below(&output.path, row));
-            if is_held { row.clone() } else { row.clone().not_moved(KeepObstacle::Gone) }
-        });
-        merge(&mut self.gone, &rows.collect::<Vec<_>>());
-        self.earlier.extend_from_slice(keepable);
-        self.held.extend_from_slice(held);
+    /// Notes what commands have left out in views that have ended.
+    pub(crate) fn note_gone(&mut self, rows: &[LeftOut]) {
+        let gone = |row: &LeftOut| LeftOut { obstacle: Some(KeepObstacle::Gone), ..row.clone() };
+        merge(&mut self.gone, &rows.iter().map(gone).collect::<Vec<_>>());
+    }
+
+    /// Begins with what an earlier process has kept. Its view has ended, but what can be kept of it is here.
+    pub(crate) fn restore(&mut self, rows: &[LeftOut], keepable: &[Change]) {
+        merge(&mut self.gone, rows);
+        self.keepable = keepable.to_vec();
     }
 
     /// Notes that the present view has ended.
@@ -152,27 +121,10 @@ impl LeftOutSoFar {
         self.keepable.clear();
         let current = std::mem::take(&mut self.current);
         merge(&mut self.gone, &current);
-        let Self { gone, earlier, held, .. } = self;
-        let is_here = |row: &LeftOut| {
-            earlier.iter().any(|change| is_below(&change.path, row))
-                || held.iter().any(|output| is_below(&output.path, row))
-        };
-        for row in gone.iter_mut().filter(|row| !is_here(row)) {
-            (row.obstacle, row.moves) = (Some(KeepObstacle::Gone), false);
+        for row in &mut self.gone {
+            row.obstacle = Some(KeepObstacle::Gone);
         }
     }
-}
-
-/// Whether one of two places contains the other.
-fn overlap(one: &LeftOut, other: &LeftOut) -> bool {
-    let (Ok(one), Ok(other)) = (WorkspacePath::parse(&one.path), WorkspacePath::parse(&other.path)) else {
-        return false;
-    };
-    one.starts_with(&other) || other.starts_with(&one)
-}
-
-fn is_below(path: &WorkspacePath, row: &LeftOut) -> bool {
-    WorkspacePath::parse(&row.path).is_ok_and(|place| path.starts_with(&place))
 }
 
 fn merge(rows: &mut Vec<LeftOut>, others: &[LeftOut]) {

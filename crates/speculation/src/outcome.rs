@@ -1,6 +1,6 @@
 use headstart_forked_query::{ModelError, ToolCall, Usage};
 use headstart_git_ahead::GitChange;
-use headstart_overlay_fs::{Change, ChangeSet, ContentHash, HeldOutput, LeftOut};
+use headstart_overlay_fs::{Change, ChangeSet, ContentHash, LeftOut};
 use headstart_tool_gate::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -146,12 +146,6 @@ pub struct Finished {
     /// ([`with_kept`](Self::with_kept)).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keepable: Vec<Change>,
-    /// What brings those of them that are moved ([`LeftOut::moves`]).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held: Vec<HeldOutput>,
-    /// Whether an accept brings what is held.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub keeps: bool,
     /// Its commands that ended with an error, and did not end well when they ran again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedCommand>,
@@ -183,27 +177,15 @@ impl Finished {
     #[must_use]
     pub fn with_kept(&self) -> Self {
         if self.keepable.is_empty() {
-            return Self { keeps: true, ..self.clone() };
+            return self.clone();
         }
         let kept = ChangeSet { changes: self.keepable.clone(), reads: Vec::new() };
-        let after = |row: &LeftOut| if row.can_be_moved() { Some(row.clone()) } else { row.after_keeping() };
         Self {
             changes: kept.then(&self.changes),
-            not_kept: self.not_kept.iter().filter_map(after).collect(),
+            not_kept: self.not_kept.iter().filter_map(LeftOut::after_keeping).collect(),
             keepable: Vec::new(),
-            keeps: true,
             ..self.clone()
         }
-    }
-
-    /// Whether an accept can bring something of what is left out.
-    pub fn can_keep(&self) -> bool {
-        !self.keepable.is_empty() || self.not_kept.iter().any(LeftOut::can_be_moved)
-    }
-
-    /// Whether that is something which its user may miss, unlike the caches of tools.
-    pub(crate) fn is_missed(&self) -> bool {
-        !self.keepable.is_empty() || self.not_kept.iter().any(|row| row.can_be_moved() && !row.cache)
     }
 
     /// What did not end well, in words: commands, and the project's own check. Where it is empty, the work may be called

@@ -224,15 +224,6 @@ impl ViewRunner {
         }
     }
 
-    /// Ends the view and has what can only be moved kept, for an accept that brings it.
-    pub(crate) async fn hold_output(&self) {
-        let places = lock(&self.progress).left_out.to_hold();
-        if !places.is_empty() {
-            let held = self.toolbox.hold_output(&self.view, &places).await;
-            lock(&self.progress).left_out.note_held(held);
-        }
-    }
-
     /// What turns have staged that is not in the workspace yet.
     fn below(&self) -> Arc<ChangeSet> {
         Arc::new(self.below.as_ref().and_then(|below| below.staged()).unwrap_or_default())

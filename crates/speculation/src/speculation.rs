@@ -311,8 +311,6 @@ impl Speculation {
             git: None,
             not_kept: Vec::new(),
             keepable: Vec::new(),
-            held: Vec::new(),
-            keeps: false,
             failed: Vec::new(),
             next: None,
             cost: lock(&self.shared.progress).cost,

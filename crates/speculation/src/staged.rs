@@ -94,7 +94,7 @@ impl Staged {
             let mut progress = lock(&layer.progress);
             progress.git.clone_from(&kept.git);
             progress.task_calls.clone_from(&kept.task_calls);
-            progress.left_out.take_over(&kept.not_kept, &kept.keepable, &kept.held);
+            progress.left_out.restore(&kept.not_kept, &kept.keepable);
             progress.failed.add(&kept.failed);
         }
         *lock(&self.shared.layer) = Some(Arc::new(layer));
@@ -113,14 +113,7 @@ impl Staged {
 
     /// What a user can answer about; `None` if there is nothing to write and nothing to keep besides.
     pub fn asked_about(&self) -> Option<Finished> {
-        self.finished().filter(|finished| self.is_dirty() || finished.is_missed())
-    }
-
-    /// Has what can only be moved kept, for a write that brings it. The view of the turns ends with that.
-    pub(crate) async fn hold_output(&self) {
-        if let Some(layer) = self.layer() {
-            layer.view_runner.hold_output().await;
-        }
+        self.finished().filter(|finished| self.is_dirty() || !finished.keepable.is_empty())
     }
 
     /// What is staged, as work that another process can accept.
@@ -202,7 +195,7 @@ impl Staged {
         let calls: Vec<_> = calls.chain(&work.task_calls).cloned().collect();
         progress.task_calls.extend(calls);
         progress.git = work.git.clone().or(progress.git.take());
-        progress.left_out.take_over(&work.not_kept, &work.keepable, &work.held);
+        progress.left_out.note_gone(&work.not_kept);
         progress.failed.add(&work.failed);
         Ok(())
     }
@@ -250,7 +243,7 @@ impl Staged {
                 })
             })
         };
-        let prompt = texts(Role::User).next().map(|text| without_notes(text).to_owned()).unwrap_or_default();
+        let prompt = texts(Role::User).next().cloned().unwrap_or_default();
         let answer = texts(Role::Model).last().cloned().unwrap_or_default();
         *lock(&layer.said) = (prompt, answer);
     }
@@ -300,15 +293,6 @@ impl Staged {
     }
 }
 
-/// The words of the user in a message, without the notes that the model is told before them.
-fn without_notes(text: &str) -> &str {
-    let mut words = text;
-    while let Some((_, rest)) = words.strip_prefix("[Note: ").and_then(|note| note.split_once("]\n\n")) {
-        words = rest;
-    }
-    words
-}
-
 impl Layer {
     fn is_dirty(&self) -> bool {
         self.overlay.is_staged(&WorkspacePath::root()) || lock(&self.progress).git.is_some()
@@ -346,8 +330,6 @@ impl Layer {
             git: progress.git.clone(),
             not_kept: progress.left_out.rows(),
             keepable: progress.left_out.keepable(),
-            held: progress.left_out.held(),
-            keeps: false,
             failed: progress.failed.rows(),
             next: None,
             cost: Cost { staged_files: staged.files, staged_bytes: staged.bytes, ..Cost::default() },

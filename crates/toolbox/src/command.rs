@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use headstart_overlay_fs::{HeldOutput, WorkspacePath};
+use headstart_overlay_fs::WorkspacePath;
 use headstart_tool_gate::{ConditionalCommand, DenyRules};
 
 use crate::{ToolError, ViewId, ViewOutput, ViewRequest, ViewSupport};
@@ -186,13 +186,6 @@ pub trait CommandRunner: Send + Sync {
             ViewSupport::None { why } => Err(ToolError::no_view(why)),
             ViewSupport::Views { .. } => Err(ToolError::no_view("this runner makes no view")),
         }
-    }
-
-    /// Ends the view and keeps what its commands wrote at these places, which their change set leaves out, so that an accept
-    /// can [bring](headstart_overlay_fs::Workspace::bring) it. By default nothing is kept.
-    async fn hold_output(&self, view: &ViewId, _places: &[WorkspacePath]) -> Vec<HeldOutput> {
-        self.end_view(view);
-        Vec::new()
     }
 
     /// The view is not needed any more. This returns at once, and may be called for a view that never existed.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headstart_forked_query::{ToolCall, ToolSchema};
-use headstart_overlay_fs::{ChangeSet, HeldOutput, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, WorkspacePath};
 use headstart_tool_gate::{Behaviour, Declaration};
 use tracing::debug;
 
@@ -253,14 +253,6 @@ impl Toolbox {
             return Err(ToolError::no_view("there is no shell among the tools"));
         };
         shell.run_line_in_view(line, WorkspacePath::root(), context, (view, None), below, git).await
-    }
-
-    /// Ends the view and keeps what its commands wrote at these places ([`CommandRunner::hold_output`]).
-    pub async fn hold_output(&self, view: &ViewId, places: &[WorkspacePath]) -> Vec<HeldOutput> {
-        match &self.shell {
-            Some(shell) => shell.hold_output(view, places).await,
-            None => Vec::new(),
-        }
     }
 
     /// The view is not needed any more.

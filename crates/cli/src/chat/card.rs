@@ -157,8 +157,6 @@ mod tests {
             git: None,
             not_kept: Vec::new(),
             keepable: Vec::new(),
-            held: Vec::new(),
-            keeps: false,
             failed: Vec::new(),
             next: None,
             cost: Cost { work_ms, ..Cost::default() },

@@ -230,7 +230,7 @@ fn report(
             Ok(of_accepted(accepted))
         }
         Acceptance::Accepted(accepted) => {
-            output::print(&finished_text(record, accepted, keep_ignored))?;
+            output::print(&finished_text(id, accepted, keep_ignored))?;
             if !matches!(accepted.ending, Ending::Completed | Ending::Boundary { .. }) {
                 output::note(&format!("not finished: {}", super::show::ending(&accepted.ending)));
             }
@@ -276,14 +276,9 @@ fn of_accepted(accepted: &Accepted) -> ExitStatus {
     }
 }
 
-fn finished_text(record: &Record, accepted: &Accepted, keep_ignored: bool) -> String {
-    let id = record.id.as_str();
-    let rows = record.finished.iter().filter(|work| work.keeps).flat_map(|work| &work.not_kept);
-    let is_left = |row: &&LeftOut| accepted.not_kept.iter().any(|left| left.path == row.path);
-    let moved: Vec<_> = rows.filter(|row| row.can_be_moved() && !is_left(row)).map(LeftOut::words).collect();
+fn finished_text(id: &str, accepted: &Accepted, keep_ignored: bool) -> String {
     let mut lines: Vec<String> = accepted.changes.iter().map(output::change_line).collect();
     lines.extend(accepted.git.iter().flat_map(|git| output::git_lines(git)));
-    lines.extend(moved.iter().map(|moved| format!("kept    {}", output::one_line(moved))));
     let undo = (!lines.is_empty()).then(|| format!("headstart undo {id} takes it back"));
     if lines.is_empty() {
         lines.push("no file was to be changed".to_owned());

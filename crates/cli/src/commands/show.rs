@@ -223,7 +223,7 @@ fn changes(finished: &Finished) -> Vec<String> {
     }
     lines
         .extend(finished.failures().iter().map(|failure| format!("  failed: {}", output::one_line(failure))));
-    let keeps = finished.can_keep().then_some("accept --keep-ignored keeps them");
+    let keeps = (!finished.keepable.is_empty()).then_some("accept --keep-ignored keeps them");
     lines.extend(output::not_kept_offer(&finished.not_kept, keeps).map(|line| format!("  {line}")));
     lines
 }

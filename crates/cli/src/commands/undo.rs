@@ -11,7 +11,7 @@ use headstart_machine::store::{LockedSpeculation, SpeculationId, SpeculationStat
 use headstart_machine::undo::{self, KEPT, NOT_WHOLE, Undo};
 use headstart_machine::{accounts, output, workspace};
 use headstart_overlay_fs::{
-    Conflict, ContentHash, HeldOutput, KeptTurn, OsTree, SeveralUndone, TreeError, UndoOutcome, WorkspacePath,
+    Conflict, ContentHash, KeptTurn, OsTree, SeveralUndone, TreeError, UndoOutcome, WorkspacePath,
 };
 use serde::Serialize;
 
@@ -30,9 +30,6 @@ enum UndoReport<'a> {
         /// What of git was taken back, in words.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         git: Vec<String>,
-        /// What was moved out of its view and stays, because it changed since or is too much.
-        #[serde(skip_serializing_if = "<[_]>::is_empty")]
-        stayed: &'a [WorkspacePath],
     },
     Conflict {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,28 +70,12 @@ fn of_speculation(store: &Store, id: &SpeculationId, context: &Context) -> Resul
     let kept = turns.into_iter().find(|kept| kept.commits.contains(&digest)).unwrap_or_default();
     let undo = Undo::of(&kept, Path::new(&workspace));
     let since = (undo.commit_since(), undo.pushed_to());
-    // Of work that changed nothing else, what was moved is a commit of its own.
-    let moved: Vec<_> = finished.held.iter().map(HeldOutput::digest).collect();
-    if finished.keeps && finished.changes.is_empty() && beside.is_none() && !moved.is_empty() {
-        let are_kept = tree.kept_turns().map_err(cannot)?;
-        let moved = moved.into_iter().filter(|one| are_kept.iter().any(|kept| kept.commits.contains(one)));
-        let undone = tree.undo_several(&moved.collect::<Vec<_>>()).map_err(cannot)?;
-        if let Some(UndoOutcome::Conflict(conflicts)) = &undone.stopped {
-            return conflict(Some(id.as_str()), (&undone, conflicts), context);
-        }
-        if 0 < undone.commits {
-            mark(&mut locked, context)?;
-            locked.end_accept();
-            told(Some(id.as_str()), &undone, (&undo, since), context)?;
-            return Ok(ExitStatus::Done);
-        }
-    }
     match tree.undo_with(&finished.changes, beside.as_deref()).map_err(cannot)? {
-        UndoOutcome::Undone { paths, stayed, .. } => {
+        UndoOutcome::Undone { paths, .. } => {
             mark(&mut locked, context)?;
             locked.end_accept();
             let others = beside.into_iter().collect();
-            let undone = SeveralUndone { commits: 1, paths, others, stayed, stopped: None };
+            let undone = SeveralUndone { commits: 1, paths, others, stopped: None };
             told(Some(id.as_str()), &undone, (&undo, since), context)?;
             Ok(ExitStatus::Done)
         }
@@ -237,12 +218,7 @@ fn told(
     let lines = undo.finish(undone, usize::MAX);
     if context.output.is_json() {
         let git = undo::git_changes(undone);
-        return output::print_json(&UndoReport::Undone {
-            id,
-            paths: &undone.paths,
-            git,
-            stayed: &undone.stayed,
-        });
+        return output::print_json(&UndoReport::Undone { id, paths: &undone.paths, git });
     }
     output::print(&(lines.join("\n") + "\n"))?;
     if let Some(commit) = commit {

@@ -58,8 +58,6 @@ pub(crate) fn completed(id: &str) -> Finished {
         },
         not_kept: Vec::new(),
         keepable: Vec::new(),
-        held: Vec::new(),
-        keeps: false,
         failed: Vec::new(),
         viewed_ms: None,
         preview: None,

@@ -96,7 +96,7 @@ fn take_back(
         Ok(undone) => undone,
         Err(error) => return UndoResult::Refused(format!("{nothing}: {error}")),
     };
-    let SeveralUndone { commits, paths, others, stopped, .. } = &undone;
+    let SeveralUndone { commits, paths, others, stopped } = &undone;
     tracing::info!(commits, paths = paths.len(), is_whole = stopped.is_none(), "commits were taken back");
     let why = match stopped {
         None => String::new(),

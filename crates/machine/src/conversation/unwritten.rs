@@ -126,7 +126,7 @@ fn is_written(parts: &ConversationParts, finished: &Finished) -> bool {
         };
         is_committed && changes.changes.iter().all(|change| is_made_at(&parts.workspace, change))
     };
-    is_made(&finished.changes) || finished.can_keep() && is_made(&finished.with_kept().changes)
+    is_made(&finished.changes) || !finished.keepable.is_empty() && is_made(&finished.with_kept().changes)
 }
 
 /// Whether this is the same change of a repository. Where its objects are kept differs: a record has its own copy.

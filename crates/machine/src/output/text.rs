@@ -245,10 +245,7 @@ pub fn not_kept_because(rows: &[LeftOut]) -> Option<String> {
 
 /// As [`not_kept_line`], with what the user can do about it: `how` names the key, if something can be kept.
 pub fn not_kept_offer(rows: &[LeftOut], how: Option<&str>) -> Option<String> {
-    let line = match how {
-        Some(_) => LeftOut::list_offered(rows).map(|list| format!("not kept: {}", one_line(&list)))?,
-        None => not_kept_line(rows)?,
-    };
+    let line = not_kept_line(rows)?;
     let Some(how) = how else { return Some(line) };
     let but = LeftOut::list_unkept(rows).map(|list| format!(", but not {}", one_line(&list)));
     Some(format!("{line} · {how}{}", but.unwrap_or_default()))

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use headstart_overlay_fs::{HeldOutput, WorkspacePath};
 use headstart_tool_gate::DenyRules;
 use headstart_toolbox::{Tier, ToolError, ViewId, ViewOutput, ViewRequest, ViewSupport};
 
@@ -47,16 +46,6 @@ impl ViewHosts {
             }
             (None, None) => Err(ToolError::no_view("views are switched off")),
         }
-    }
-
-    /// Keeps what a view of this machine left out, and ends the view wherever it is.
-    pub(crate) async fn hold(&self, view: &ViewId, places: &[WorkspacePath]) -> Vec<HeldOutput> {
-        let held = match &self.local {
-            Some(views) => views.hold(view, places).await,
-            None => Vec::new(),
-        };
-        self.end(view);
-        held
     }
 
     pub(crate) fn end(&self, view: &ViewId) {

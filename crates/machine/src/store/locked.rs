@@ -13,9 +13,6 @@ use headstart_speculation::Finished;
 /// How long to wait for a lock. A process that only checks whether it is held keeps it for microseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What stands before the number of what is held of a view, beside the record.
-const HELD: &str = "held";
-
 /// A record and the right to change it, which no other process has while this value lives.
 #[derive(Debug)]
 pub struct LockedSpeculation {
@@ -57,7 +54,7 @@ impl LockedSpeculation {
     /// that. Returns the work as it was; `None` if nothing can be kept.
     pub fn keep_left_out(&mut self) -> Result<Option<Finished>, CliError> {
         let waits = self.record.state == SpeculationState::Finished;
-        let before = self.record.finished.clone().filter(|work| waits && work.can_keep());
+        let before = self.record.finished.clone().filter(|work| waits && !work.keepable.is_empty());
         if let Some(work) = &before {
             self.put_back(work.with_kept())?;
         }
@@ -100,17 +97,6 @@ impl LockedSpeculation {
         files::sync_folder(&folder)?;
         objects.pack = format!("{FOLDER}/{}/{OBJECTS}", self.record.id);
         Ok(())
-    }
-
-    /// Moves what is held beside the record, so that it is removed with it. What cannot be moved is gone with its process.
-    pub(super) fn keep_held(&self, finished: &mut Finished) {
-        let folder = self.store.folder_of(&self.record.id);
-        for (number, held) in finished.held.iter_mut().enumerate() {
-            let target = folder.join(format!("{HELD}-{number}"));
-            if fs::rename(&held.files, &target).is_ok() {
-                held.files = target.display().to_string();
-            }
-        }
     }
 
     /// Keeps what turns have staged so far. Their objects of git are needed where they are, so they are copied, each time
@@ -180,12 +166,6 @@ fn remove_folder(store: &Store, id: &SpeculationId, lock: FileLock) -> Result<()
     let folder = store.folder_of(id);
     let gone = store.folder.join(format!(".gone-{}", id::random_name(16)?));
     fs::rename(&folder, &gone).map_err(CliError::io("remove", &folder))?;
-    // Commands may have left folders there that nobody can look into.
-    for entry in fs::read_dir(&gone).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(HELD) {
-            let _ = headstart_shadow::remove_folder(&entry.path());
-        }
-    }
     let removed = remove_renamed(&gone).map_err(CliError::io("remove", &gone));
     drop(lock);
     removed

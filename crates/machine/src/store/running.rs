@@ -69,7 +69,6 @@ impl RunningSpeculation {
     pub fn finish(mut self, mut finished: Finished) -> Result<Record, CliError> {
         let mut record = self.record().clone();
         self.locked.keep_objects(&mut finished)?;
-        self.locked.keep_held(&mut finished);
         record.state = SpeculationState::Finished;
         record.finished = Some(finished);
         self.locked.write(record)?;

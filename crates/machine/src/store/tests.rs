@@ -41,8 +41,6 @@ fn finished() -> Finished {
         cost: Cost::default(),
         not_kept: Vec::new(),
         keepable: Vec::new(),
-        held: Vec::new(),
-        keeps: false,
         failed: Vec::new(),
         viewed_ms: None,
         preview: None,

@@ -30,7 +30,7 @@ pub(super) fn left_out_note(rows: &[LeftOut], told: &mut Option<String>) -> Opti
     let list = LeftOut::list(rows);
     let is_new = list.is_some() && list != *told;
     told.clone_from(&list);
-    let words = "not kept when this is written, for git ignores it or it is build output";
+    let words = "not kept when the user takes this work, for git ignores it or it is build output";
     is_new.then_some(list).flatten().map(|list| format!("{words}: {list}"))
 }
 

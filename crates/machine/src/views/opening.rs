@@ -21,7 +21,7 @@ pub struct OpenedView {
     pub(super) hidden: Vec<WorkspacePath>,
     /// What it shows of the project's test data that look like secrets, to a command of the user's.
     pub(super) test_data: Vec<WorkspacePath>,
-    pub(super) files: ViewFiles,
+    files: ViewFiles,
 }
 
 /// The files of a view on disk, through which other processes know of it. They must be dropped after the view.
@@ -156,7 +156,7 @@ impl Views {
             if used <= most / 4 * 3 {
                 return;
             }
-            let ended = self.held.drop_oldest() || self.end_oldest();
+            let ended = self.end_oldest();
             if !ended && !rooms.warm().clear() {
                 return;
             }
@@ -181,18 +181,6 @@ impl OpenedView {
 }
 
 impl ViewFiles {
-    /// Tells other processes how much of it is on the disk.
-    pub(super) fn measure_disk(&mut self) {
-        let Some(room) = &mut self.room else { return };
-        let disk = room.bytes();
-        room.update_info(|about| about.disk_bytes = disk);
-    }
-
-    /// The folder on disk, if there is one.
-    pub(super) fn folder(&self) -> Option<&std::path::Path> {
-        self.room.as_ref().map(ViewFolder::folder)
-    }
-
     /// Updates what other processes are told about the view.
     pub(crate) fn update_info(&mut self, change: impl FnOnce(&mut ViewInfo)) {
         if let Some(room) = &mut self.room {

@@ -81,14 +81,6 @@ impl Views {
         }
     }
 
-    /// Takes a view of which something is kept. Nobody else ends it any more.
-    pub(super) fn take(&self, id: &ViewId) -> Option<OpenStepView> {
-        let held = lock(&self.by_step.views).remove(id)?;
-        held.is_over.store(true, Ordering::SeqCst);
-        let mut open = held.open.try_lock().ok()?;
-        open.take()
-    }
-
     /// Whether no command ran for so long.
     pub(super) fn is_quiet(&self, since: Duration) -> bool {
         let all = lock(&self.by_step.views);

@@ -163,10 +163,6 @@ impl ViewFolders {
 }
 
 impl ViewFolder {
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Empties the folder for layers, for another attempt.
     pub(super) fn empty(&self) -> io::Result<()> {
         remove_folder(&self.folder.join(BUILD))?;

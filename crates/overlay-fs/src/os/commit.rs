@@ -1,7 +1,6 @@
 //! A commit: plan, journal, apply, mark.
 
 pub(super) mod apply;
-pub(super) mod bring;
 pub(super) mod commit_failure;
 pub(super) mod folders;
 pub(super) mod lock;
@@ -33,8 +32,7 @@ use super::{Durability, OsTree, Preparing};
 use crate::change_set::digest::Digest;
 use crate::{
     ChangeSet, CommitOptions, CommitOutcome, Committed, Conflict, ConflictKind, ContentHash, Direction,
-    Finish, HeldOutput, KeepObstacle, NotPrepared, Participant, Prepared, Resolution, TreeError, Workspace,
-    WorkspacePath, resolve,
+    Finish, NotPrepared, Participant, Prepared, Resolution, TreeError, Workspace, WorkspacePath, resolve,
 };
 
 #[async_trait]
@@ -62,17 +60,6 @@ impl Workspace for OsTree {
     ) -> Result<CommitOutcome, TreeError> {
         self.commit_both(changes, Some(beside), options).await
     }
-
-    async fn bring(
-        &self,
-        output: &HeldOutput,
-        after: Option<ContentHash>,
-        options: CommitOptions,
-        allows: &(dyn for<'p> Fn(&'p WorkspacePath) -> bool + Sync),
-    ) -> Result<Option<KeepObstacle>, TreeError> {
-        self.bring_output(output, (after, options.turn), allows)
-    }
-
     async fn prepare(&self, changes: &ChangeSet) -> Result<(), TreeError> {
         if changes.is_empty() || self.options.prepare == Preparing::Never {
             return Ok(());

@@ -5,7 +5,6 @@ pub(super) mod clock;
 #[cfg(feature = "failpoints")]
 pub mod failpoints;
 pub(super) mod file_lock;
-pub(super) mod marks;
 pub(super) mod names;
 pub(super) mod seen;
 pub(super) mod system;

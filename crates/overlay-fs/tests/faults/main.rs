@@ -9,7 +9,6 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may unwrap as tests do")]
 
 mod attacks;
-mod bring;
 mod child;
 mod errors;
 mod found;

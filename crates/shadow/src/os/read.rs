@@ -44,8 +44,6 @@ pub(super) struct ReadSource<'a> {
     pub(super) original: &'a Original,
     /// Upper layers of folders that have their own: build output.
     pub(super) separate: BTreeMap<WorkspacePath, OwnedFd>,
-    /// Those of them that lie over finished layers.
-    pub(super) layered: BTreeSet<WorkspacePath>,
     /// The root of the mounted view.
     pub(super) view: BorrowedFd<'a>,
     /// The tree below.
@@ -68,21 +66,6 @@ pub(super) struct ReadSource<'a> {
 /// Opens a folder in a folder.
 pub(super) fn folder(at: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, ShadowError> {
     open_folder(at, name.as_bytes()).map_err(|error| read_error(&WorkspacePath::root(), error))
-}
-
-/// The names in a folder, sorted.
-pub(super) fn names_in(folder: &OwnedFd) -> std::io::Result<Vec<Vec<u8>>> {
-    Ok(names(folder)?)
-}
-
-/// Opens a folder in a folder; no link is followed.
-pub(super) fn open_in(at: BorrowedFd<'_>, name: &[u8]) -> std::io::Result<OwnedFd> {
-    Ok(open_folder(at, name)?)
-}
-
-/// Opens the folder of a layer that contains a path; no link is followed.
-pub(super) fn open_parent_of(layer: BorrowedFd<'_>, path: &WorkspacePath) -> Option<OwnedFd> {
-    left_out::open_parent(layer, path)
 }
 
 fn open_folder(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, rustix::io::Errno> {

@@ -365,16 +365,14 @@ impl View {
     /// `base` is the workspace on disk, or an overlay over it with what the steps below staged.
     pub fn read_back(&mut self, base: &dyn Tree, rules: &ReadRules) -> Result<ReadBack, ShadowError> {
         self.check_alive()?;
-        let place = self.workspace_place();
-        let (mut separate, mut layered) = (BTreeMap::new(), BTreeSet::new());
+        let place = self.places.iter().position(|place| matches!(place.shown, Shown::Workspace { .. }));
+        let place = place.unwrap_or_default();
+        let mut separate = BTreeMap::new();
         for place in &self.places {
-            let Shown::Build { room, below: layers } = &place.shown else { continue };
+            let Shown::Build { room, .. } = &place.shown else { continue };
             let Some(path) = below(&self.shown_at, &place.at) else { continue };
             let upper = std::fs::File::open(room.join(written::BUILD_UPPER))
                 .map_err(|error| ShadowError::read(&path, &error))?;
-            if !layers.is_empty() {
-                layered.insert(path.clone());
-            }
             separate.insert(path, OwnedFd::from(upper));
         }
         let from = read::ReadSource {
@@ -385,7 +383,6 @@ impl View {
             },
             original: &self.original,
             separate,
-            layered,
             view: self.root.as_fd(),
             base,
             workspace: &self.workspace,
@@ -401,33 +398,6 @@ impl View {
         self.known =
             back.changes.changes.iter().map(|change| (change.path.clone(), change.clone())).collect();
         Ok(back)
-    }
-
-    /// The number of the place that shows the workspace.
-    pub(super) fn workspace_place(&self) -> usize {
-        let place = self.places.iter().position(|place| matches!(place.shown, Shown::Workspace { .. }));
-        place.unwrap_or_default()
-    }
-
-    /// The folder of build output that contains a path, and the path in it.
-    pub(super) fn build_layer(&self, path: &WorkspacePath) -> Option<(&Shown, WorkspacePath)> {
-        let layers = self.places.iter().filter(|place| matches!(place.shown, Shown::Build { .. }));
-        layers.rev().find_map(|place| {
-            let at = below(&self.shown_at, &place.at)?;
-            Some((&place.shown, path.strip_prefix(&at)?))
-        })
-    }
-
-    pub(super) fn written(&self) -> BorrowedFd<'_> {
-        self.written.as_fd()
-    }
-
-    pub(super) fn since(&self) -> i64 {
-        self.since
-    }
-
-    pub(super) fn hidden(&self) -> &BTreeSet<WorkspacePath> {
-        &self.hidden
     }
 
     /// The bytes and files that were written in the view, in all places together.
@@ -467,7 +437,7 @@ impl View {
         if self.is_over_disk { ShadowError::Disk } else { ShadowError::Ended }
     }
 
-    pub(super) fn end_now(&mut self) {
+    fn end_now(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
             if let Ok(socket) = self.channel.handle() {
                 let _ = socket.shutdown(Shutdown::Both);

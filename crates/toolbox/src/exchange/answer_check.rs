@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use headstart_overlay_fs::{
-    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, IgnoreRules,
-    KeepObstacle, LeftOut, Observation, Quota, Torn, Tree, TreeError, WorkspacePath, carried_bits,
+    Change, ChangeKind, ChangeKindByHash, ChangeSet, Content, ContentHash, EntryKind, IgnoreRules, LeftOut,
+    Observation, Quota, Torn, Tree, TreeError, WorkspacePath, carried_bits,
 };
 
 use super::message::{change_with_content, entry_at};
@@ -289,8 +289,7 @@ impl<'a> OutputBuilder<'a> {
                 .left_out
                 .into_iter()
                 .take(MAX_LISTED)
-                // Files of another machine are moved nowhere.
-                .map(|row| LeftOut { path: clean_line(&row.path), ..row.not_moved(KeepObstacle::Outside) })
+                .map(|row| LeftOut { path: clean_line(&row.path), ..row })
                 .collect(),
             torn,
             hard_links: ran.hard_links,

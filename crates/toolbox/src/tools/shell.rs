@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use headstart_forked_query::{CONTENT, ToolSchema};
-use headstart_overlay_fs::{ChangeSet, EntryKind, HeldOutput, Tree, WorkspacePath};
+use headstart_overlay_fs::{ChangeSet, EntryKind, Tree, WorkspacePath};
 use headstart_tool_gate::{ConditionalCommand, DenyRules, built_in};
 use serde_json::{Map, Value, json};
 use tracing::{debug, trace};
@@ -66,10 +66,6 @@ impl Shell {
 
     pub(crate) fn views(&self) -> ViewSupport {
         self.runner.views()
-    }
-
-    pub(crate) async fn hold_output(&self, view: &ViewId, places: &[WorkspacePath]) -> Vec<HeldOutput> {
-        self.runner.hold_output(view, places).await
     }
 
     pub(crate) fn end_view(&self, view: &ViewId) {

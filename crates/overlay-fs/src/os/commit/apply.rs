@@ -9,7 +9,7 @@ use super::commit_failure::CommitFailure;
 use super::commit_failure::other_file_system;
 use super::folders::Folders;
 use crate::os::disk::calls::{self, Location, MoveMethod, exchange, move_to_free};
-use crate::os::disk::seen::{FileState, hold_like, is_at, is_ours, look_if_there, place};
+use crate::os::disk::seen::{FileState, hold, hold_file, is_at, is_ours, look_if_there, place};
 use crate::os::disk::system::Errno;
 use crate::os::staging::Staging;
 use crate::os::staging::journal::{Action, Step};
@@ -107,7 +107,8 @@ impl<'a> Applied<'a> {
     /// Checks that what came out is what was expected.
     fn check_taken(&self, step: &Step) -> Result<(), CommitFailure> {
         let Some(old) = &step.old else { return Ok(()) };
-        let held = hold_like(self.staging.at(&step.name), old);
+        let at = self.staging.at(&step.name);
+        let held = if old.kind == EntryKind::File { hold_file(at) } else { hold(at) };
         let held = held.map_err(|error| CommitFailure::io(&step.path, error))?;
         match difference(old, &held) {
             None => Ok(()),
@@ -406,18 +407,13 @@ pub(in crate::os) fn is_folder(at: Location<'_>) -> bool {
 }
 
 /// How what came out differs from what was expected; `None` if it does not. Only the content, the permission bits and,
-/// unless several names are expected, the number of names count, not times and inode. Of what nobody has read, inode, times
-/// and bits count.
+/// unless several names are expected, the number of names count, not times and inode.
 pub(in crate::os) fn difference(
     expected: &FileState,
     held: &crate::os::disk::seen::HashedStat,
 ) -> Option<ConflictKind> {
     if expected.kind != held.found.kind {
         return Some(ConflictKind::Replaced);
-    }
-    if expected.is_unread() {
-        let is_same = expected.is(&held.found) && expected.mode == held.found.mode;
-        return (!is_same).then_some(ConflictKind::Modified);
     }
     let is_same = match expected.kind {
         EntryKind::Directory => true,

@@ -213,14 +213,6 @@ pub(in crate::os) fn make_link(at: Location<'_>, target: &OsStr) -> Result<()> {
     Ok(())
 }
 
-/// Gives a file or link a second name; [`Errno::EXIST`] if something is there.
-pub(in crate::os) fn link(from: Location<'_>, to: Location<'_>) -> Result<()> {
-    before("link", to.name)?;
-    system::link((from.folder, from.name), (to.folder, to.name))?;
-    done!(RecordedCall::Link { from: slot(from)?, to: slot(to)? });
-    Ok(())
-}
-
 pub(in crate::os) fn make_folder(at: Location<'_>, mode: u32) -> Result<()> {
     before("make folder", at.name)?;
     system::make_folder(at.folder, at.name, mode)?;

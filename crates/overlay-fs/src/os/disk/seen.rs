@@ -34,12 +34,6 @@ impl FileState {
         Self { kind, inode, len, mode, modified, hash, several_names: false }
     }
 
-    /// Whether it is recognised by what the system says about it, because nobody reads what is in it. What an accept
-    /// moves as it is may be larger than all that is ever read.
-    pub(in crate::os) fn is_unread(&self) -> bool {
-        self.hash.is_none() && matches!(self.kind, EntryKind::File | EntryKind::Symlink)
-    }
-
     /// Whether it is the same thing on the disk and was not edited since. It may have been renamed.
     pub(in crate::os) fn is(&self, found: &Stat) -> bool {
         let is_same = self.kind == found.kind && self.inode == found.inode;
@@ -109,14 +103,6 @@ pub(in crate::os) fn hold(at: Location<'_>) -> Result<HashedStat> {
         EntryKind::Symlink => Ok(HashedStat { found, hash: Some(ContentHash::of(&calls::read_link(at)?)) }),
         _ => Ok(HashedStat { found, hash: None }),
     }
-}
-
-/// As [`hold`], as far as it is needed to compare what is there with what is expected.
-pub(in crate::os) fn hold_like(at: Location<'_>, expected: &FileState) -> Result<HashedStat> {
-    if expected.is_unread() {
-        return Ok(HashedStat { found: calls::look(at)?, hash: None });
-    }
-    if expected.kind == EntryKind::File { hold_file(at) } else { hold(at) }
 }
 
 /// As [`hold`], with one call less if a file is there.

@@ -58,12 +58,6 @@ fn add(turns: &mut Vec<KeptTurn>, staging: &Staging, phase: Phase) -> io::Result
         return Ok(());
     }
     let in_turn = journal.as_ref().and_then(|journal| journal.turn);
-    if let Some(after) = journal.as_ref().and_then(|journal| journal.after)
-        && (phase == Phase::Undone || turns.iter().any(|kept| kept.commits.contains(&after)))
-    {
-        // It was brought along with that commit, and is taken back with it.
-        return Ok(());
-    }
     let known = turns.iter().position(|known| in_turn.is_some_and(|of| known.turn == Some(of.turn)));
     if phase == Phase::Undone {
         let known = known.unwrap_or_else(|| {

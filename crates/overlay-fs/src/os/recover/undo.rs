@@ -3,14 +3,13 @@ use std::io;
 
 use crate::os::OsTree;
 use crate::os::commit::apply::{Applied, difference, is_folder, not_put_back};
-use crate::os::commit::bring::brought_place;
 use crate::os::commit::commit_failure::CommitFailure;
 use crate::os::commit::commit_failure::{at_root, not_followed, not_taken_back};
 use crate::os::commit::folders::Folders;
 use crate::os::commit::lock::CommitLock;
 use crate::os::commit::stage;
 use crate::os::disk::calls::Time;
-use crate::os::disk::seen::{FileState, hold, hold_like, look_if_there};
+use crate::os::disk::seen::{FileState, hold, look_if_there};
 use crate::os::staging::journal::{Action, Journal, Step};
 use crate::os::staging::{Phase, Staging};
 use crate::{
@@ -28,9 +27,6 @@ pub enum UndoOutcome {
         changes: ContentHash,
         /// The paths that were put back, removed or restored.
         paths: Vec<WorkspacePath>,
-        /// The places of what was [brought](crate::Workspace::bring) along and stays, because something there has changed
-        /// since, or it was too much to be kept.
-        stayed: Vec<WorkspacePath>,
     },
     /// The user changed what was accepted. Nothing was changed.
     Conflict(Vec<Conflict>),
@@ -62,21 +58,11 @@ impl OsTree {
 
     fn last_committed(&self) -> io::Result<Option<(Staging, Phase)>> {
         for (staging, phase) in self.ended()?.into_iter().rev() {
-            if phase != Phase::Committed {
-                continue;
-            }
-            let journal = staging.journal(phase)?;
-            // What was brought along is taken back with the commit to which it belongs.
-            if let Some(after) = journal.as_ref().and_then(|journal| journal.after)
-                && let Some((staging, Phase::Committed)) = self.find(after)?
-            {
-                return Ok(Some((staging, Phase::Committed)));
-            }
-            let is_half_removed = match journal {
-                Some(journal) => !is_whole(&staging, &journal.steps)?,
-                None => false,
+            let is_half_removed = || match staging.journal(phase)? {
+                Some(journal) => is_whole(&staging, &journal.steps).map(|is_whole| !is_whole),
+                None => Ok(false),
             };
-            if !is_half_removed {
+            if phase == Phase::Committed && !is_half_removed()? {
                 return Ok(Some((staging, phase)));
             }
         }
@@ -99,7 +85,7 @@ impl OsTree {
         };
         if phase == Phase::Undone {
             // The process died before its caller could note the undo.
-            return Ok(self.undone(changes, &journal.steps));
+            return Ok(UndoOutcome::Undone { changes, paths: self.taken_back(&journal.steps) });
         }
         if !is_whole(&staging, &journal.steps).map_err(|error| at_root(&error))? {
             return Ok(UndoOutcome::NotKept);
@@ -115,28 +101,16 @@ impl OsTree {
             Err(NotPrepared::Error(error)) => return Err(error),
         };
         match self.take_commit_back(&staging, changes, &journal, other) {
-            Ok(Finish::Done) => Ok(self.undone(changes, &journal.steps)),
+            Ok(Finish::Done) => Ok(UndoOutcome::Undone { changes, paths: self.taken_back(&journal.steps) }),
             Ok(Finish::Refused(conflicts)) => Ok(UndoOutcome::Conflict(conflicts)),
             Err(CommitFailure::Conflict(conflict)) => Ok(UndoOutcome::Conflict(vec![*conflict])),
             Ok(Finish::Failed(error)) | Err(CommitFailure::Error(error)) => Err(error),
         }
     }
 
-    /// What is told of a commit that was taken back. What was brought along with it is taken back now.
-    fn undone(&self, changes: ContentHash, steps: &[Step]) -> UndoOutcome {
-        // The commit itself is taken back whatever happens here, and what was brought is the last one then.
-        let (taken, stayed) = self.take_brought_back(changes).unwrap_or_default();
-        let mut paths = [self.taken_back(steps), taken].concat();
-        paths.sort();
-        UndoOutcome::Undone { changes, paths, stayed }
-    }
-
     /// The paths at which a commit was taken back. A folder that it made is among them if it made nothing in it, and if it
     /// is gone: one in which something is now stays.
     fn taken_back(&self, steps: &[Step]) -> Vec<WorkspacePath> {
-        if let Some(place) = brought_place(steps) {
-            return vec![place];
-        }
         let above: BTreeSet<_> = steps.iter().filter_map(|step| step.path.parent()).collect();
         let mut folders = Folders::new(&self.root);
         let mut is_gone = |path: &WorkspacePath| {
@@ -179,8 +153,7 @@ impl OsTree {
             match (step.action, there, &step.new) {
                 (Action::Put | Action::Replace, None, _) => add(&step.path, ConflictKind::Deleted),
                 (Action::Put | Action::Replace, Some(_), Some(new)) => {
-                    let held =
-                        hold_like(target, new).map_err(|error| CommitFailure::io(&step.path, error))?;
+                    let held = hold(target).map_err(|error| CommitFailure::io(&step.path, error))?;
                     if let Some(kind) = difference(new, &held) {
                         add(&step.path, kind);
                     }
@@ -199,7 +172,7 @@ impl OsTree {
         Ok(conflicts)
     }
 
-    pub(in crate::os) fn take_commit_back(
+    fn take_commit_back(
         &self,
         staging: &Staging,
         changes: ContentHash,
@@ -337,11 +310,7 @@ impl OsTree {
     /// Gets what came out of the workspace ready to go in again.
     fn kept(staging: &Staging, made: &Step) -> Result<FileState, CommitFailure> {
         let at = staging.at(&made.name);
-        let held = match &made.old {
-            Some(old) => hold_like(at, old),
-            None => hold(at),
-        };
-        let held = held.map_err(|error| CommitFailure::io(&made.path, error))?;
+        let held = hold(at).map_err(|error| CommitFailure::io(&made.path, error))?;
         let is_same = made.old.as_ref().is_some_and(|old| difference(old, &held).is_none());
         if !is_same {
             let message = format!(

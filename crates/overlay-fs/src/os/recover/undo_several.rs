@@ -19,8 +19,6 @@ pub struct SeveralUndone {
     /// What [other participants](crate::Workspace::commit_with) of these commits have taken back, as they named it,
     /// latest first.
     pub others: Vec<String>,
-    /// The places of what was brought along and stays; see [`UndoOutcome::Undone`].
-    pub stayed: Vec<WorkspacePath>,
     /// Why not all were: the user has changed something since, or a commit is not kept. If this is found before the
     /// first one is taken back, none is.
     pub stopped: Option<UndoOutcome>,
@@ -63,10 +61,9 @@ impl OsTree {
         }
         for (place, other) in (0..commits.len()).rev().zip(others) {
             match self.undo_found(|| self.find_nth(commits[place], 0)) {
-                Ok(UndoOutcome::Undone { paths, stayed, .. }) => {
+                Ok(UndoOutcome::Undone { paths, .. }) => {
                     several.commits += 1;
                     several.paths.extend(paths);
-                    several.stayed.extend(stayed);
                     several.others.extend(other);
                 }
                 Ok(outcome) => {

@@ -27,9 +27,6 @@ pub(in crate::os) struct Journal {
     /// The turn to which the commit belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::os) turn: Option<InTurn>,
-    /// The commit to which it belongs: an undo of that one takes this one back too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::os) after: Option<ContentHash>,
 }
 
 /// The place of a commit in a turn of a conversation.
@@ -77,7 +74,7 @@ pub(in crate::os) enum Action {
 
 impl Journal {
     pub(in crate::os) fn new(changes: ContentHash, folder: String, steps: Vec<Step>) -> Self {
-        Self { format: FORMAT, changes: Some(changes), folder, steps, beside: None, turn: None, after: None }
+        Self { format: FORMAT, changes: Some(changes), folder, steps, beside: None, turn: None }
     }
 
     /// The journal with what a participant noted.
@@ -89,11 +86,6 @@ impl Journal {
     /// The journal of a commit that belongs to a turn.
     pub(in crate::os) fn with_turn(self, turn: Option<InTurn>) -> Self {
         Self { turn, ..self }
-    }
-
-    /// The journal of a commit that belongs to another one.
-    pub(in crate::os) fn with_after(self, after: Option<ContentHash>) -> Self {
-        Self { after, ..self }
     }
 
     /// Whether it was written for the folder with this identity.

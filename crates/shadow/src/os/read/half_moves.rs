@@ -155,18 +155,15 @@ impl Reader<'_> {
         let lengths: BTreeSet<_> = gone.map(|lost| lost.content.len() as u64).collect();
         for below in written {
             let Some(row) = below.row(&brought.still) else { continue };
-            let (obstacle, moves) = match self.keepable(below, brought)? {
+            let obstacle = match self.keepable(below, brought)? {
                 Ok(changes) => {
                     self.back.keepable.extend(changes);
-                    (None, false)
+                    None
                 }
-                Err(KeepObstacle::TooMuch { .. } | KeepObstacle::Cache) if self.can_be_held(below) => {
-                    (None, true)
-                }
-                Err(obstacle) => (Some(obstacle), false),
+                Err(obstacle) => Some(obstacle),
             };
             let cache = row.cache && lengths.is_empty();
-            self.back.left_out.push(LeftOut { cache, obstacle, moves, ..row });
+            self.back.left_out.push(LeftOut { cache, obstacle, ..row });
         }
         if !lengths.is_empty() {
             let elsewhere = (self.from.forgotten)(&lengths).into_iter();
@@ -174,13 +171,6 @@ impl Reader<'_> {
         }
         self.back.left_out.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(())
-    }
-
-    /// Whether what was written below such a path can be held when the view ends.
-    fn can_be_held(&self, below: &WrittenFiles) -> bool {
-        let path = &below.root.path;
-        let is_over_layers = self.from.layered.iter().any(|layered| path.starts_with(layered));
-        self.rules.holds && !self.from.original.is_copy() && !below.is_unfit && !is_over_layers
     }
 
     /// What brings all that was written below such a path, or why that is not possible.

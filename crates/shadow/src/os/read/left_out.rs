@@ -72,8 +72,6 @@ pub(super) struct WrittenFiles {
     pub(super) removed: u64,
     /// Whether nothing was passed over.
     pub(super) is_whole: bool,
-    /// Whether something was found that a commit writes nowhere, or that nobody may look into.
-    pub(super) is_unfit: bool,
 }
 
 /// What a change does, and the permission bits that it gives.
@@ -112,7 +110,6 @@ impl WrittenFiles {
             cache: self.root.purpose == Purpose::Cache && !self.has_installed(),
             removed: self.removed,
             obstacle: None,
-            moves: false,
         })
     }
 
@@ -142,13 +139,7 @@ impl Reader<'_> {
             hidden: self.from.hidden,
             purpose: root.purpose,
             left: if is_counted { MOST_IN_CACHE } else { MOST_LOOKED_AT },
-            found: WrittenFiles {
-                root: root.clone(),
-                files: Vec::new(),
-                removed: 0,
-                is_whole: true,
-                is_unfit: false,
-            },
+            found: WrittenFiles { root: root.clone(), files: Vec::new(), removed: 0, is_whole: true },
         };
         let (upper, relative) = self.place(&root.path);
         match relative.file_name() {
@@ -243,7 +234,7 @@ impl Walk<'_> {
     /// with its folder.
     fn folder(&mut self, folder: &OwnedFd, path: &WorkspacePath, depth: usize, above: i64) {
         let Some(names) = names(folder).ok().filter(|_| depth < DEEPEST) else {
-            (self.found.is_whole, self.found.is_unfit) = (false, true);
+            self.found.is_whole = false;
             return;
         };
         for name in names {
@@ -264,23 +255,14 @@ impl Walk<'_> {
             return;
         };
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => {
-                if let Ok(inner) = open_folder(folder, name) {
-                    self.folder(&inner, path, depth, changed(&stat).max(above));
-                } else {
-                    (self.found.is_whole, self.found.is_unfit) = (false, true);
-                }
-            }
+            FileType::Directory => match open_folder(folder, name) {
+                Ok(inner) => self.folder(&inner, path, depth, changed(&stat).max(above)),
+                Err(_) => self.found.is_whole = false,
+            },
             FileType::CharacterDevice if !self.original.is_copy() && stat.st_rdev == 0 => {
                 self.found.removed += 1;
             }
-            kind @ (FileType::RegularFile | FileType::Symlink) if !self.is_old(folder, name, path) => {
-                let target = (kind == FileType::Symlink)
-                    .then(|| again(|| rustix::fs::readlinkat(folder, name, Vec::new())).ok())
-                    .flatten();
-                self.found.is_unfit |= target.is_some_and(|target| {
-                    leads_out(target.as_bytes(), path.names().count().saturating_sub(1))
-                });
+            FileType::RegularFile | FileType::Symlink if !self.is_old(folder, name, path) => {
                 let above = if self.original.is_copy() { above } else { i64::MIN };
                 self.found.files.push(WrittenFile {
                     path: path.clone(),
@@ -289,8 +271,7 @@ impl Walk<'_> {
                     purpose: self.purpose,
                 });
             }
-            FileType::RegularFile | FileType::Symlink => {}
-            _ => self.found.is_unfit = true,
+            _ => {}
         }
     }
 

@@ -39,7 +39,6 @@ fn read_with(
         upper: folder(fs::File::open(upper).unwrap().as_fd(), ".")?,
         original,
         separate: BTreeMap::new(),
-        layered: BTreeSet::new(),
         view: view.as_fd(),
         base: &base,
         workspace: upper,
