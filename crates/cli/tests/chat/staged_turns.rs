@@ -245,29 +245,6 @@ fn what_k_would_keep_is_there_when_the_conversation_goes_on() {
     }
 }
 
-/// Neither the number of files nor their size matters, because they are moved out of the view of the turn.
-#[test]
-fn k_moves_build_output_out_of_the_view_of_a_turn() {
-    let command =
-        "mkdir -p target/deps; for i in $(seq 1500); do echo $i > target/deps/$i; done; echo 2 > made.txt";
-    let project = with_views().shell(0, command).says(0, "It is done.");
-    project.session.write("project/Cargo.toml", "").write("project/.gitignore", "target/\n");
-    project.session.git(&["init", "-q"]);
-    let arguments = project.arguments("default");
-    let mut chat = Chat::spawn(project, &arguments, 100, 40);
-    chat.send("begin\r");
-    chat.wait_for("not kept: target/ (1500 files) · k keeps them");
-    chat.wait_for("k with what is not kept");
-    chat.send("k\r");
-    chat.wait_for("written: ");
-    assert_eq!(chat.read("target/deps/1500").as_deref(), Some("1500\n"));
-    assert_eq!(chat.count("not kept: target/ (1500 files)\n"), 0, "nothing is left out");
-    chat.send("/undo\r");
-    chat.wait_for("is taken back");
-    assert_eq!((chat.read("target/deps/1500"), chat.read("made.txt")), (None, None));
-    chat.leave();
-}
-
 /// A process that dies after the write and before it notes it leaves a record of what is written already.
 #[test]
 fn what_was_written_just_before_a_kill_is_not_offered_again() {
